@@ -37,7 +37,6 @@ func Load(env fetch.Env, reg *fetch.Registry) {
 
 type opener struct{ env fetch.Env }
 
-// Open implements fetch.Driver.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	query, err := command(req.URL)
 	if err != nil {
@@ -59,7 +58,6 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return resp, nil
 }
 
-// command returns the query command for a URL.
 func command(u uri.URI) (string, error) {
 	if u.Host() == "" {
 		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL has no host")}
@@ -82,13 +80,11 @@ func command(u uri.URI) (string, error) {
 	return "query " + words, nil
 }
 
-// Expect implements fetch.Expecter.
 func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	_, err := command(req.URL)
 	return fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain"}, err == nil
 }
 
-// Explain implements fetch.Explainer.
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	query, err := command(req.URL)
 	if err != nil {

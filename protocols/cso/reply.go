@@ -70,13 +70,10 @@ const (
 	replyTooMany   = 502 // too many matches to query
 )
 
-// preliminary reports whether r only announces other replies.
 func (r reply) preliminary() bool { return r.code < 200 }
 
-// final reports whether r is the last reply to a command.
 func (r reply) final() bool { return !r.more && !r.preliminary() }
 
-// err returns the error that r reports, or nil.
 func (r reply) err() error {
 	e := &fetch.Error{Reply: fetch.Reply{Code: r.code, Text: wire.Text(r.text)}}
 	switch {
@@ -242,7 +239,6 @@ func (rec *Record) add(r reply) {
 	rec.Fields = append(rec.Fields, f)
 }
 
-// entry returns the entry for the record. Its name is the whole record on one line.
 func (rec Record) entry() fetch.Entry {
 	e := fetch.Entry{Kind: fetch.EntryError, Size: -1, Sys: rec}
 	var parts []string

@@ -80,7 +80,6 @@ func (b *reader) Read(p []byte) (int, error) {
 
 func (*reader) Close() error { return nil }
 
-// defaultType is the media type of a URL without one.
 const defaultType = "text/plain;charset=US-ASCII"
 
 // parse splits a data URL: data:[mediatype][;base64],data.

@@ -53,7 +53,6 @@ func Load(env fetch.Env, reg *fetch.Registry) {
 
 type opener struct{ env fetch.Env }
 
-// Open implements fetch.Driver.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	q, err := parseURL(req.URL)
 	if err != nil {
@@ -82,7 +81,6 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return resp, nil
 }
 
-// sendQuery sends the commands and reads the replies up to the first block.
 func (d *opener) sendQuery(ctx context.Context, req *fetch.Request, a *response) error {
 	banner, err := a.lines.Reply()
 	if err != nil {
@@ -202,7 +200,6 @@ func failure(r wire.Reply, q query) error {
 	return e
 }
 
-// Expect implements fetch.Expecter.
 func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	q, err := parseURL(req.URL)
 	m := fetch.Meta{Name: fetch.SafeName(q.word + ".txt")}
@@ -212,7 +209,6 @@ func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	return m, err == nil
 }
 
-// Explain implements fetch.Explainer.
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	q, err := parseURL(req.URL)
 	if err != nil {

@@ -134,7 +134,7 @@ func (a *response) errNoSuch() error {
 		Reply: fetch.Reply{Code: a.status.Code, Text: wire.Text(a.status.Text())}}
 }
 
-// nextDefinition advances to the next requested definition. It returns io.EOF after the last one.
+// nextDefinition returns io.EOF after the last requested definition.
 func (a *response) nextDefinition() error {
 	if a.query.n > 0 && a.count == a.query.n {
 		return io.EOF
@@ -181,7 +181,6 @@ func (a *response) nextDefinition() error {
 	}
 }
 
-// next continues after a block.
 func (a *response) next() error {
 	if a.query.verb == define {
 		return a.nextDefinition()
@@ -205,7 +204,6 @@ func unexpectedEOF(err error) error {
 	return err
 }
 
-// Read implements io.Reader.
 func (a *response) Read(p []byte) (int, error) {
 	for {
 		if len(a.head) > 0 {
@@ -232,7 +230,6 @@ func (a *response) Read(p []byte) (int, error) {
 	}
 }
 
-// definition returns the entry for the current definition.
 func (a *response) definition(base uri.URI) fetch.Entry {
 	return fetch.Entry{
 		URL: locate(base, definitionPath(a.query.word, a.def.Database, a.nth)), Name: a.def.Word,
@@ -240,7 +237,7 @@ func (a *response) definition(base uri.URI) fetch.Entry {
 	}
 }
 
-// definitions yields an entry for each definition. r must read from a.
+// r must read from a.
 func (a *response) definitions(r io.Reader) iter.Seq2[fetch.Entry, error] {
 	return driver.EntriesAlong(r, func() []fetch.Entry {
 		entries := a.pending
@@ -284,7 +281,6 @@ func (q query) member(base uri.URI, line string) fetch.Entry {
 	}
 }
 
-// locate returns the URL of a path on the same server, with the same user.
 func locate(base uri.URI, path string) uri.URI {
 	ref, err := uri.Parse(path)
 	if err != nil {

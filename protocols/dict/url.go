@@ -10,7 +10,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A verb is the kind of a query.
 type verb byte
 
 const (
@@ -105,7 +104,6 @@ func malformed(format string, args ...any) error {
 	return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
 }
 
-// command returns the command line for the query.
 func (q query) command() string {
 	switch q.verb {
 	case define:

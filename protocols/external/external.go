@@ -62,7 +62,6 @@ type opener struct {
 	env     fetch.Env
 }
 
-// Open implements fetch.Driver.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	p, err := start(ctx, d.program, req, d.env.Timeouts().Idle)
 	if err != nil {
@@ -81,7 +80,6 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return resp, nil
 }
 
-// Explain implements fetch.Explainer.
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	return []string{strings.Join(command(d.program, req), " ")}, nil
 }
@@ -106,7 +104,6 @@ const (
 	maxLine        = 8 << 10
 )
 
-// response reads the header that the program writes and returns the response.
 func (p *process) response(req *fetch.Request, trace func(sent bool, line string)) (*fetch.Response, error) {
 	r := wire.NewReader(p.stdout, maxLine)
 	resp := &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: &output{process: p, r: r}}
@@ -193,7 +190,6 @@ type output struct {
 	r *wire.Reader
 }
 
-// Read implements io.Reader.
 func (b *output) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	if err == io.EOF {

@@ -32,7 +32,6 @@ type pipe struct {
 	idle time.Duration
 }
 
-// Read implements io.Reader.
 func (p *pipe) Read(b []byte) (int, error) {
 	if f, ok := p.Reader.(interface{ SetReadDeadline(time.Time) error }); ok && p.idle > 0 {
 		f.SetReadDeadline(time.Now().Add(p.idle))
@@ -81,7 +80,6 @@ func start(ctx context.Context, program string, req *fetch.Request, idle time.Du
 	return p, nil
 }
 
-// Close kills the program if it is still running.
 func (p *process) Close() error {
 	p.cancel()
 	p.wait()
@@ -143,7 +141,6 @@ type tail struct {
 
 const maxTail = 4 << 10
 
-// Write implements io.Writer.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -154,7 +151,6 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lastLine returns the last nonempty line.
 func (t *tail) lastLine() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -46,7 +46,6 @@ var ops = []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}
 
 type opener struct{ Options }
 
-// Open opens the file or directory of a URL.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -79,7 +78,6 @@ func (d *opener) respond(ctx context.Context, req *fetch.Request, u uri.File, na
 	return object(ctx, req, f, info)
 }
 
-// locate decodes a URL. It also returns the name of the file on this system.
 func (d *opener) locate(u uri.URI) (uri.File, string, error) {
 	f, err := uri.ParseFile(u)
 	if err != nil {
@@ -134,7 +132,6 @@ func (d *opener) stat(name string) (fs.FileInfo, error) {
 	return os.Stat(name)
 }
 
-// readlink returns the target of a symbolic link, or "".
 func (d *opener) readlink(name string) string {
 	read := os.Readlink
 	if d.Root != nil {
@@ -186,7 +183,6 @@ func explain(err error) error {
 	return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s: %w", pe.Op, pe.Err)}
 }
 
-// Explain implements fetch.Explainer.
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	_, name, err := d.locate(req.URL)
 	if err != nil {

@@ -14,10 +14,8 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// readChunk is the number of directory entries that are read at a time.
 const readChunk = 256
 
-// directory returns the response for a directory.
 func (d *opener) directory(ctx context.Context, req *fetch.Request, u uri.File, name string, f *os.File, info fs.FileInfo) (*fetch.Response, error) {
 	if !strings.HasSuffix(u.Path, "/") {
 		u.Path += "/" // the base of relative references
@@ -35,7 +33,6 @@ func (d *opener) directory(ctx context.Context, req *fetch.Request, u uri.File, 
 	return resp, nil
 }
 
-// A listing reads the members of a directory from the system.
 type listing struct {
 	ctx    context.Context
 	driver *opener
@@ -46,7 +43,6 @@ type listing struct {
 	err    error // after chunk
 }
 
-// next returns the next member, or io.EOF.
 func (l *listing) next() (fs.DirEntry, error) {
 	if err := context.Cause(l.ctx); err != nil {
 		return nil, err
@@ -95,7 +91,6 @@ func (l *listing) member(m fs.DirEntry) (uri.URI, fs.FileInfo, Member) {
 	return target, info, own
 }
 
-// parts yields the line and the entry of each member.
 func (l *listing) parts(yield func(driver.Part, error) bool) {
 	for {
 		m, err := l.next()

@@ -14,7 +14,6 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// object returns the response for a file.
 func object(ctx context.Context, req *fetch.Request, f *os.File, info fs.FileInfo) (*fetch.Response, error) {
 	meta := describe(f, info)
 	if meta.Size >= 0 { // other files have neither ranges nor versions

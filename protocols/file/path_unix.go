@@ -60,7 +60,6 @@ func (d *opener) openFlags(name string, flags int) (*os.File, error) {
 	return os.OpenFile(name, flags, 0)
 }
 
-// inode returns the inode number of the file.
 func inode(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Ino)
@@ -68,5 +67,4 @@ func inode(info fs.FileInfo) uint64 {
 	return 0
 }
 
-// isNotDirectory reports whether a component of a path is not a directory.
 func isNotDirectory(err error) bool { return errors.Is(err, syscall.ENOTDIR) }

@@ -74,7 +74,6 @@ func (b *snapshot) WriteTo(w io.Writer) (int64, error) {
 	return written, nil
 }
 
-// count counts n bytes and interprets the error after them.
 func (b *snapshot) count(n int64, err error) error {
 	known := b.stop == nil
 	if known {

@@ -43,7 +43,6 @@ func Load(env fetch.Env, reg *fetch.Registry) {
 
 type opener struct{ env fetch.Env }
 
-// Open implements fetch.Driver.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	line, err := query(req.URL)
 	if err != nil {
@@ -64,7 +63,6 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return resp, nil
 }
 
-// query returns the query line for a URL.
 func query(u uri.URI) (string, error) {
 	if u.Host() == "" {
 		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL has no host")}
@@ -89,7 +87,6 @@ func query(u uri.URI) (string, error) {
 	return query, wire.CheckLine(query)
 }
 
-// A response is the body of a response.
 type response struct {
 	io.Closer
 	r    *wire.Reader
@@ -125,13 +122,11 @@ func (b *response) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Expect implements fetch.Expecter.
 func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	line, err := query(req.URL)
 	return fetch.Meta{Name: fetch.SafeName(line), ContentType: "text/plain"}, err == nil
 }
 
-// Explain implements fetch.Explainer.
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	line, err := query(req.URL)
 	if err != nil {

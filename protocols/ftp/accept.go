@@ -14,7 +14,6 @@ import (
 // connected before the reply, so only Accept remains.
 const lateWait = time.Second
 
-// A pendingConn is a data connection that the server will open.
 type pendingConn struct {
 	listener
 	accepted chan struct{} // closed when conn and err are set
@@ -22,7 +21,6 @@ type pendingConn struct {
 	err      error
 }
 
-// await accepts the connection in a goroutine.
 func await(l listener) *pendingConn {
 	p := &pendingConn{listener: l, accepted: make(chan struct{})}
 	go func() {
@@ -41,7 +39,7 @@ func (p *pendingConn) wait(ctx context.Context) (*fetch.Conn, error) {
 	return p.conn, p.err
 }
 
-// giveUp closes the listener and a connection that is accepted at that moment.
+// giveUp also closes a connection that is accepted at that moment.
 func (p *pendingConn) giveUp() {
 	p.Close()
 	if <-p.accepted; p.conn != nil {

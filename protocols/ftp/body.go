@@ -102,7 +102,6 @@ func (b *transferBody) notRestarted() error {
 	return &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("%w: it did not send the %d bytes after the offset", errRestartIgnored, b.size)}
 }
 
-// state returns the error that ended the body, or nil.
 func (b *transferBody) state() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -139,7 +138,6 @@ func (b *transferBody) count(n int64) {
 	b.left -= n
 }
 
-// enough ends a body after the requested range.
 func (b *transferBody) enough() { b.finish(io.EOF, b.abort()) }
 
 // abort closes the data connection of a transfer that is not complete and sends ABOR. It does not
@@ -177,7 +175,6 @@ func (b *transferBody) claim() bool {
 // errAborted ends the use of a session during a transfer.
 var errAborted = errors.New("transfer aborted")
 
-// end handles the end of the data connection.
 func (b *transferBody) end(err error) {
 	switch {
 	case err == io.EOF && (b.data == nil || b.data.CutOff() == nil || b.size >= 0 || len(b.sizes) > 0):
@@ -209,7 +206,6 @@ func (b *transferBody) end(err error) {
 	b.finish(err, errAborted)
 }
 
-// concluded ends the body with the final reply of the transfer.
 func (b *transferBody) concluded() {
 	outcome := b.conclude()
 	err := outcome

@@ -74,7 +74,6 @@ func (c *control) greeting() error {
 	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server's greeting does not end")}
 }
 
-// bind binds the control connection to ctx.
 func (c *control) bind(ctx context.Context) (release func() bool) { return c.conn.Bind(ctx) }
 
 // protect starts TLS on the connection. Data connections resume its session, because servers
@@ -161,7 +160,6 @@ func (c *control) inStep(s step, r wire.Reply) error {
 	return &fetch.Error{Code: fetch.ErrProtocol, Reply: replyOf(r), Err: c.lines.Break(err)}
 }
 
-// await reads one reply, which must be complete within limit.
 func (c *control) await(limit time.Duration) (wire.Reply, error) {
 	defer c.conn.ReplyTimeout(limit)()
 	return c.nextReply()
@@ -239,7 +237,6 @@ func (c *control) abort() {
 	}
 }
 
-// close sends QUIT and does not wait for the reply.
 func (c *control) close() {
 	c.conn.SetWriteDeadline(time.Now().Add(quitWait))
 	c.lines.Send("QUIT")

@@ -52,13 +52,11 @@ func (s step) String() string {
 	return s.line
 }
 
-// verb returns the command without its argument.
 func (s step) verb() string {
 	verb, _, _ := strings.Cut(s.line, " ")
 	return verb
 }
 
-// judge returns the error that a reply means, or nil.
 func (s step) judge(r wire.Reply) error {
 	switch {
 	case hangsUp(r.Code, r.Text()):

@@ -16,7 +16,6 @@ var errUnusable = errors.New("connection lost")
 // greeting is the command name in errors about the greeting.
 const greeting = "the connection"
 
-// noReply returns the error of a command without a reply.
 func noReply(command string, err error) error {
 	code := fetch.CodeOf(err)
 	if silence := (*wire.TimeoutError)(nil); code == "" && errors.As(err, &silence) {
@@ -28,7 +27,6 @@ func noReply(command string, err error) error {
 	return err
 }
 
-// replyTimeout is the error of a timeout before the reply to command.
 type replyTimeout struct {
 	command string
 	err     error
@@ -58,7 +56,6 @@ func hangsUp(code int, text string) bool {
 // misconfigured lists words in fatal errors of vsftpd that last until its configuration is changed.
 var misconfigured = []string{"refusing to run", "cannot change directory", "chroot", "config", "bad bool", "unrecognised"}
 
-// refusal returns the error for a negative reply to a command.
 func refusal(command string, r wire.Reply) *fetch.Error {
 	code, retry := classify(r)
 	return &fetch.Error{Code: code, Retry: retry, Reply: replyOf(r), Err: errors.New(command)}

@@ -105,10 +105,8 @@ func newDriver(env fetch.Env, opts Options) *opener {
 	})}
 }
 
-// CloseIdleConnections implements fetch.IdleCloser.
 func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }
 
-// Open implements fetch.Driver.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	t, err := d.newTask(req)
 	if err != nil {
@@ -190,7 +188,6 @@ func (t *task) key() key {
 	return key{addr: t.addr(), implicit: t.implicit(), login: t.url.Login}
 }
 
-// dial connects and logs in.
 func (d *opener) dial(ctx context.Context, t *task) (*session, error) {
 	c := &control{env: d.env, addr: t.addr(), host: t.url.Host, implicit: t.implicit(), pipelining: d.pipelining}
 	s := &session{conversation: c, control: c, opts: &d.opts, restarts: d.restarts}
@@ -254,7 +251,6 @@ func (d *opener) perform(ctx context.Context, l lease, t *task) (*fetch.Response
 	return respond(t, x, b), nil
 }
 
-// Expect implements fetch.Expecter.
 func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	t, err := d.newTask(req)
 	if err != nil {

@@ -15,14 +15,13 @@ import (
 	"github.com/urlget/urlget/protocols/ftp/listing"
 )
 
-// contentTypes are the media types of listings, by command. None are registered.
+// None of these media types is registered.
 var contentTypes = map[string]string{
 	"NLST": "text/x-ftp-nlst",
 	"LIST": "text/x-ftp-list",
 	"MLSD": "text/x-ftp-mlsd",
 }
 
-// respond returns the response of a transfer.
 func respond(t *task, x *transfer, b *transferBody) *fetch.Response {
 	resp := &fetch.Response{Meta: x.meta, URL: t.base, Body: b}
 	switch {
@@ -44,7 +43,6 @@ func respond(t *task, x *transfer, b *transferBody) *fetch.Response {
 // without close_notify (RFC 8446, section 6.1).
 const cutListing = "the data connection ended without the TLS close_notify, so entries may be missing"
 
-// withNotice adds cutListing to the entries of a listing if it was cut.
 func withNotice(entries iter.Seq2[fetch.Entry, error], cut *atomic.Bool) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
 		for e, err := range entries {
@@ -73,7 +71,6 @@ func (t *task) matches(r io.Reader, contentType string) iter.Seq2[driver.Part, e
 	}
 }
 
-// entries parses the listing in r.
 func (t *task) entries(r io.Reader, contentType string) iter.Seq2[fetch.Entry, error] {
 	p := listing.NewParser(time.Now())
 	parse := p.List
@@ -113,7 +110,6 @@ func (t *task) entries(r io.Reader, contentType string) iter.Seq2[fetch.Entry, e
 	}
 }
 
-// notRead returns the error of a listing with an error message.
 func notRead(line string) error {
 	e := &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("the directory was not read completely: %s", line)}
 	if contains(strings.ToLower(line), []string{"denied", "not permitted"}) {
@@ -122,7 +118,6 @@ func notRead(line string) error {
 	return e
 }
 
-// selects reports whether the pattern matches an entry.
 func (t *task) selects(e listing.Entry) bool {
 	return e.Kind != listing.Unparsed && e.Kind != listing.Failure && matches(t.pattern, e.Name)
 }

@@ -34,17 +34,14 @@ const (
 	// trialWait and trialTrips limit the wait for the reply to a pipelined command, in time and in
 	// round trips, whichever is longer. They apply until a server has replied to such commands.
 	trialWait, trialTrips = time.Second, 5
-	// maxServers limits the remembered servers that can or cannot pipeline.
 	maxServers = 1024
 )
 
-// errCannotPipeline marks the failure of pipelined commands.
 var errCannotPipeline = errors.New("the server did not reply to pipelined commands one by one")
 
-// pipelining records which servers can pipeline, by address.
 type pipelining struct {
 	mode         Pipelining
-	able, unable *bounded.Set[string]
+	able, unable *bounded.Set[string] // addresses of servers
 }
 
 func newPipelining(mode Pipelining) *pipelining {

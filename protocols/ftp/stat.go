@@ -34,7 +34,6 @@ func (s *session) inspect(ctx context.Context, t *task) (*fetch.Meta, error) {
 		s.changeTo(t.dir())
 }
 
-// changeTo changes to a directory.
 func (s *session) changeTo(dirs []string) error {
 	steps, err := s.walk(dirs)
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A task is a request translated to FTP.
 type task struct {
 	req     *fetch.Request
 	url     uri.FTP
@@ -113,7 +112,6 @@ func (t *task) otherKind() (other *task, what string) {
 	return other, what
 }
 
-// mayBeDirectory reports whether the name in the URL may be that of a directory.
 func (t *task) mayBeDirectory() bool { return t.kind == retrieve && t.url.Type == 0 }
 
 // hasIAC reports whether a name contains the byte 255, which starts a Telnet command.

@@ -87,7 +87,6 @@ func parse(u uri.URI) (request, error) {
 	return req, req.check()
 }
 
-// check returns an error if the request must not be sent.
 func (r request) check() error {
 	if n := len(r.url) + len(r.query); n > maxURL {
 		return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("the URL has %d bytes, the limit is %d", n, maxURL)}
@@ -95,7 +94,6 @@ func (r request) check() error {
 	return wire.CheckLine(r.url + r.query)
 }
 
-// shown returns the request for display.
 func (r request) shown() string {
 	if r.secret {
 		return r.url + "?********"
@@ -103,7 +101,6 @@ func (r request) shown() string {
 	return r.url + r.query
 }
 
-// Open implements fetch.Driver.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	out, err := parse(req.URL)
 	if err != nil {
@@ -126,7 +123,6 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return r.Respond(req, r.interpret)
 }
 
-// ask sends a request and reads the header of the response.
 func (d *opener) ask(ctx context.Context, req request) (*response, error) {
 	cfg := d.env.TLSConfig(ctx, req.host)
 	var refusal error
@@ -168,7 +164,6 @@ func (d *opener) remember(addr string, state *tls.ConnectionState) {
 	}
 }
 
-// Explain implements fetch.Explainer.
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	out, err := parse(req.URL)
 	if err != nil {

@@ -22,10 +22,8 @@ import (
 // thousand servers.
 const maxKnown = 64 << 20
 
-// maxPins limits the servers stored without a file.
 const maxPins = 1 << 16
 
-// known stores the certificates of servers.
 type known struct {
 	file string // "" means no file
 
@@ -96,7 +94,6 @@ func (k *known) pin(addr string, p pin) error {
 	return nil
 }
 
-// find returns the pin for addr.
 func (k *known) find(addr string) (pin, bool, error) {
 	if p, ok := k.pins[addr]; ok || k.file == "" {
 		return p, ok, nil
@@ -123,7 +120,6 @@ func (k *known) find(addr string) (pin, bool, error) {
 	return p, ok, err
 }
 
-// fileError returns the error for a certificate file that cannot be read or parsed.
 func fileError(err error) error {
 	return &fetch.Error{Code: fetch.ErrFile, Err: err, Hint: "repair or remove the certificate file"}
 }
@@ -153,7 +149,6 @@ func lookUp(text []byte, addr string) (found pin, ok bool, err error) {
 	}
 }
 
-// parsePin parses the fields of a line.
 func parsePin(fields []string) (p pin, err error) {
 	if len(fields) != 4 || fields[1] != "sha256" || len(fields[2]) != 2*sha256.Size {
 		return pin{}, errors.New("want HOST:PORT sha256 FINGERPRINT EXPIRY")
@@ -195,7 +190,6 @@ func (k *known) add(addr string, p pin) error {
 	return f.Close()
 }
 
-// dropUnfinished removes an incomplete last line from the file.
 func (k *known) dropUnfinished(f *os.File, end int64) error {
 	text := make([]byte, min(end, 4<<10))
 	if _, err := f.ReadAt(text, end-int64(len(text))); err != nil {

@@ -31,7 +31,6 @@ const (
 // maxDelay limits the delay that a server may request, in seconds.
 const maxDelay = 1 << 31
 
-// headerFormat describes the headers of responses.
 var headerFormat = smallnet.HeaderFormat{Protocol: "Gemini", Lowest: 10, Highest: 69}
 
 type response struct {
@@ -39,13 +38,11 @@ type response struct {
 	schemes *fetch.Registry
 }
 
-// class returns the first digit of the status.
 func (r *response) class() int { return r.Status / 10 }
 
 // prompt returns the server's question, which is also the name of the field in the form.
 func (r *response) prompt() string { return cmp.Or(wire.Text(r.Text), "input") }
 
-// formAnswer returns the form's answer to the server's question, if there is one.
 func (r *response) formAnswer(form map[string][]string) (string, bool) {
 	values, ok := form[r.prompt()]
 	if !ok || r.class() != 1 {
@@ -54,7 +51,6 @@ func (r *response) formAnswer(form map[string][]string) (string, bool) {
 	return strings.Join(values, "\n"), true
 }
 
-// interpret returns the driver's response, or an error.
 func (r *response) interpret(req *fetch.Request) (*fetch.Response, error) {
 	switch r.class() {
 	case 2:
@@ -71,7 +67,6 @@ func (r *response) interpret(req *fetch.Request) (*fetch.Response, error) {
 	return nil, r.failure(req)
 }
 
-// failure returns the error that the response reports.
 func (r *response) failure(req *fetch.Request) error {
 	e := &fetch.Error{Reply: r.Reply()}
 	switch r.class() {
@@ -109,7 +104,6 @@ func (r *response) failure(req *fetch.Request) error {
 	return e
 }
 
-// inputError completes the error for a URL that expects input.
 func (r *response) inputError(req *fetch.Request, e *fetch.Error) error {
 	if r.Status == sensitiveInput {
 		e.Code, e.Reason = fetch.ErrNeedForm, fetch.Reason{Kind: fetch.ReasonForm, Question: r.prompt()}

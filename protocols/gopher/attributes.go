@@ -25,7 +25,6 @@ type Attribute struct {
 
 var errAttributes = &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the attributes of an item are too long")}
 
-// attributes collects the attribute blocks of one item.
 type attributes struct {
 	list []Attribute
 	size int
@@ -49,7 +48,6 @@ func (a *attributes) add(line string) error {
 	return nil
 }
 
-// parseAttributes reads the attributes of one item up to EOF.
 func parseAttributes(r io.Reader) ([]Attribute, error) {
 	var a attributes
 	for line, err := range lines(r) {
@@ -106,7 +104,7 @@ func (m *menu) entryWithAttributes(info string, list []Attribute) fetch.Entry {
 	return e
 }
 
-// attribute returns the attribute with a name. Names are case-sensitive.
+// attribute compares names with their case.
 func attribute(list []Attribute, name string) (Attribute, bool) {
 	for _, a := range list {
 		if a.Name == name {

@@ -39,7 +39,6 @@ func (d *opener) ask(ctx context.Context, g uri.Gopher, req request) (*conn, err
 	return c, err
 }
 
-// traceLine passes a line of the reply to the trace.
 func (c *conn) traceLine(line string) {
 	if c.trace != nil {
 		c.trace(false, line)

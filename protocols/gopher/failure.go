@@ -80,7 +80,6 @@ func (c *conn) peekLine() ([]byte, error) {
 	return nil, nil
 }
 
-// notEOF returns err unless it is io.EOF.
 func notEOF(err error) error {
 	if err == io.EOF {
 		return nil

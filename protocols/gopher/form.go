@@ -210,7 +210,7 @@ func matchAnswers(form fetch.Form, answers map[string][]string) (map[string][]st
 	return found, nil
 }
 
-// splitLines splits values into lines. A value may be the contents of a file.
+// splitLines splits also at line breaks, because a value may be the contents of a file.
 func splitLines(values []string) []string {
 	var lines []string
 	for _, v := range values {
@@ -221,7 +221,6 @@ func splitLines(values []string) []string {
 	return lines
 }
 
-// answer returns the lines to send for an answer.
 func answer(f fetch.Field, values []string) ([]string, error) {
 	if f.Kind == fetch.FieldLines {
 		values = splitLines(values)

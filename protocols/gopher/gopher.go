@@ -74,7 +74,6 @@ type opener struct {
 	opts Options
 }
 
-// Open implements fetch.Driver.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	g, err := d.parse(req)
 	if err != nil {
@@ -101,7 +100,6 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return resp, err
 }
 
-// addViewsHint adds the available views to the error for a refused view.
 func (d *opener) addViewsHint(ctx context.Context, g uri.Gopher, refusal error) error {
 	var e *fetch.Error
 	if !errors.As(refusal, &e) || e.Reply.IsZero() {
@@ -123,7 +121,6 @@ func (d *opener) addViewsHint(ctx context.Context, g uri.Gopher, refusal error) 
 	return &dup
 }
 
-// parse decodes the request's URL and applies the options.
 func (d *opener) parse(req *fetch.Request) (uri.Gopher, error) {
 	g, err := uri.ParseGopher(req.URL)
 	if err != nil {
@@ -168,7 +165,6 @@ func (d *opener) redirect(req *fetch.Request, g uri.Gopher) (uri.URI, error) {
 	return uri.URI{}, nil
 }
 
-// item retrieves an item of a Gopher server.
 func (d *opener) item(ctx context.Context, req *fetch.Request, g uri.Gopher) (*fetch.Response, error) {
 	data := formData(g)
 	var changed time.Time
@@ -249,7 +245,6 @@ func planRequest(req *fetch.Request, list []Attribute) (plus string, data block,
 	return plus, data, nil
 }
 
-// get sends a request for g and returns the response.
 func (d *opener) get(ctx context.Context, req *fetch.Request, g uri.Gopher, out request) (*fetch.Response, error) {
 	c, err := d.ask(ctx, g, out)
 	if err != nil {
@@ -269,7 +264,6 @@ func (d *opener) get(ctx context.Context, req *fetch.Request, g uri.Gopher, out 
 	return resp, nil
 }
 
-// Expect implements fetch.Expecter.
 func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	g, err := d.parse(req)
 	if err != nil {
@@ -291,7 +285,6 @@ func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	return m, true
 }
 
-// Explain implements fetch.Explainer.
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	g, err := d.parse(req)
 	if err != nil {

@@ -70,7 +70,6 @@ func (m *menu) write(g uri.Gopher) (uri.URI, error) {
 	return uri.Parse(m.prefix + path)
 }
 
-// A server identifies the common prefix of URLs.
 type server struct {
 	scheme, host string
 	port         uint16

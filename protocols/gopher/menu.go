@@ -48,7 +48,6 @@ func (i Item) EntryFacts() fetch.Facts {
 	}}
 }
 
-// A menu converts lines to entries.
 type menu struct {
 	base uri.Gopher // URL of the menu
 	last byte       // type of the previous item, which '+' items repeat
@@ -59,7 +58,6 @@ type menu struct {
 
 func newMenu(base uri.Gopher) *menu { return &menu{base: base, last: '1'} }
 
-// entries returns the entries of a menu as they arrive.
 func (m *menu) entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
 		read, items := 0, 0
@@ -88,7 +86,6 @@ func (m *menu) entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
 	}
 }
 
-// lines iterates over the lines of a menu or of attributes.
 func lines(r io.Reader) iter.Seq2[[]byte, error] { return wire.NewReader(r, maxLine).All() }
 
 // entry returns the entry for a line of a menu. It is text if the line is not a link.
@@ -148,7 +145,6 @@ func isBadPort(line string) bool {
 	return len(f) > 3 && strings.Trim(f[3], " 0") != "" && parsePort(f[3]) == 0
 }
 
-// parsePort returns 0 if s is not a port.
 func parsePort(s string) uint16 {
 	s = strings.TrimSpace(s)
 	n := 0

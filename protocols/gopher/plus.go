@@ -25,7 +25,6 @@ type header struct {
 	size    int64 // of the content in bytes, or one of the values below
 }
 
-// String returns the header as it was sent.
 func (h header) String() string {
 	sign := "+"
 	if h.isError {
@@ -106,7 +105,6 @@ func parseHeader(line string) (header, bool, error) {
 	return h, true, nil
 }
 
-// content returns a reader of the content after the header. A view may end without a final dot.
 func (c *conn) content(h header, view bool) io.Reader {
 	switch h.size {
 	case untilDot:
@@ -136,7 +134,6 @@ func (r dotReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// isView reports whether g names a view of an item.
 func isView(g uri.Gopher) bool { return len(g.Plus) > 1 && g.Plus[0] == '+' }
 
 // A sizedReader reads the announced number of bytes and ignores the rest. Servers announce the size

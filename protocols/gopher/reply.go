@@ -10,7 +10,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// expectedType returns the item type of the reply for g.
 func expectedType(g uri.Gopher) itemType {
 	switch {
 	case strings.HasPrefix(g.Plus, "!"):
@@ -26,7 +25,6 @@ func expectedType(g uri.Gopher) itemType {
 
 func isMenu(media string) bool { return media == menuMedia || media == plusMenuMedia }
 
-// reply reads the beginning of the reply and returns the response.
 func (d *opener) reply(c *conn, req *fetch.Request, g uri.Gopher) (*fetch.Response, error) {
 	typ, h, err := d.readHeader(c, g)
 	if err != nil {
@@ -137,7 +135,6 @@ func attributesName(item string) string {
 	return item + ".attributes"
 }
 
-// metadataResponse returns a response with the metadata in the attributes of g.
 func metadataResponse(req *fetch.Request, g uri.Gopher, list []Attribute) *fetch.Response {
 	resp := &fetch.Response{URL: req.URL}
 	resp.Size, resp.Name = -1, fetch.SafeName(g.Selector)
@@ -157,7 +154,6 @@ func metadataResponse(req *fetch.Request, g uri.Gopher, list []Attribute) *fetch
 	return resp
 }
 
-// An itemBody is the content of an item and its connection.
 type itemBody struct {
 	io.Reader
 	io.Closer

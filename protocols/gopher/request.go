@@ -9,7 +9,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A request is the request line and the data after it.
 type request struct {
 	line string // without CR LF
 	data block
@@ -21,7 +20,6 @@ type block struct {
 	shown string // for display, with secrets masked
 }
 
-// formData returns the form data in a URL.
 func formData(g uri.Gopher) block {
 	// The flag of the request line comes first.
 	_, text, _ := strings.Cut(g.RawForm(), "\r\n")
@@ -57,7 +55,6 @@ func plusString(s string) string {
 	return s
 }
 
-// shown returns the lines of the request for display.
 func (r request) shown() []string {
 	if r.data.shown == "" {
 		return []string{r.line}

@@ -15,7 +15,6 @@ type textReader struct {
 	midLine bool // not at the beginning of a line
 }
 
-// finalDots are the forms of the final line.
 var finalDots = []string{".", ".\r\n", ".\n"}
 
 func (t *textReader) Read(p []byte) (int, error) {

@@ -9,7 +9,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// An itemType describes the items with one type character.
 type itemType struct {
 	kind  fetch.EntryKind
 	media string // "" if unknown
@@ -56,7 +55,6 @@ var itemTypes = [256]itemType{
 	'c': {media: "text/calendar", text: true},
 }
 
-// contentType returns the media type of an item. Head is the beginning of its content.
 func (t itemType) contentType(head []byte) string {
 	media := t.media
 	if media == "" {

@@ -7,10 +7,8 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// A view is a representation of a Gopher+ item.
 type view struct{ media, lang string }
 
-// String returns the view in the form of a request.
 func (v view) String() string {
 	if v.lang == "" {
 		return v.media
@@ -75,12 +73,10 @@ func choose(all []view, req *fetch.Request) (view, bool) {
 	return view{}, false
 }
 
-// hasPreference reports whether a request prefers certain views.
 func hasPreference(req *fetch.Request) bool {
 	return len(req.Accept) > 0 || req.Header.Get("Accept-Language") != ""
 }
 
-// acceptLanguages returns the languages of the header field Accept-Language, in their order.
 func acceptLanguages(req *fetch.Request) []string {
 	var all []string
 	for _, field := range req.Header.Values("Accept-Language") {

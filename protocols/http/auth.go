@@ -13,7 +13,6 @@ import (
 	"github.com/urlget/urlget/protocols/internal/httphead"
 )
 
-// maxAttempts limits the credentials tried in one exchange.
 const maxAttempts = 4
 
 // An authenticator responds to the challenges of one party: the server or the proxy.
@@ -58,7 +57,6 @@ func (d *opener) authenticators(ctx context.Context, req *fetch.Request, t *targ
 	return all
 }
 
-// sign adds the login to a request.
 func (a *authenticator) sign(r *http.Request) error {
 	if a.login == nil {
 		return nil
@@ -89,7 +87,6 @@ func (ex *exchange) challenged(ctx context.Context, auth []*authenticator) (bool
 	return false, nil
 }
 
-// respond chooses the login for the next request.
 func (a *authenticator) respond(ctx context.Context, ex *exchange) error {
 	ch, chal := choose(httphead.Challenges(ex.resp.Header.Values(a.challengeField)))
 	if ch == nil {
@@ -132,7 +129,6 @@ func (a *authenticator) respond(ctx context.Context, ex *exchange) error {
 	return a.missing(ex, fetch.ErrAuth)
 }
 
-// missing returns the error for a challenge without a login that is left to try.
 func (a *authenticator) missing(ex *exchange, err error) error {
 	if !errors.Is(err, fetch.ErrAuth) {
 		return err

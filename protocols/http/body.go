@@ -80,7 +80,6 @@ func (b *responseBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ended translates an error of net/http and notes a failure.
 func (b *responseBody) ended(err error) error {
 	if err = b.explain(err); err != io.EOF {
 		err = b.clearRetry(err)
@@ -113,7 +112,6 @@ func (b *responseBody) copyTo(w io.Writer, buf []byte) (int64, error) {
 	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, buf)
 }
 
-// explain classifies an error of net/http in a body.
 func (b *responseBody) explain(err error) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
 		return err // without the two allocations below

@@ -16,10 +16,8 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// acceptCodings lists the supported content codings.
 const acceptCodings = "gzip, deflate, br, zstd"
 
-// maxCodings limits the number of stacked codings.
 const maxCodings = 4
 
 // zstdWindow is the largest window that a sender may use, in bytes (RFC 9659).
@@ -114,7 +112,6 @@ type layer struct {
 // and frames, comments. Without a limit such a stream would count as progress forever.
 const maxEmptyCoding = 1 << 20
 
-// A countingReader reads the source of a layer and counts the bytes.
 type countingReader struct {
 	r     io.Reader
 	layer *layer
@@ -193,7 +190,6 @@ func (l *layer) end() error {
 	return err
 }
 
-// noEOF replaces io.EOF by io.ErrUnexpectedEOF.
 func noEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

@@ -17,7 +17,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// A digestField reads the digests in a header field.
 type digestField struct {
 	name string // in canonical form
 	// read returns the digests in one value. An error ends the value.
@@ -30,7 +29,6 @@ type digestField struct {
 	stored bool
 }
 
-// digestFields lists the header fields with digests.
 var digestFields = []digestField{
 	{name: "Repr-Digest", read: structuredDigests},                                     // RFC 9530, section 3
 	{name: "Content-Digest", read: structuredDigests, covers: fetch.CoversBody},        // RFC 9530, section 2
@@ -160,7 +158,6 @@ func readDigests(h http.Header, fields []digestField, ignored func(field, value 
 	return all
 }
 
-// digests returns the digests of a response with content.
 func (ex *exchange) digests(partial, decoded bool) []fetch.Digest {
 	h := ex.resp.Header
 	all := readDigests(h, digestFields, ex.ignoreDigest)
@@ -205,7 +202,6 @@ func without(list []fetch.Digest, drop func(fetch.Digest) bool) []fetch.Digest {
 	return slices.DeleteFunc(list, drop)
 }
 
-// isStored reports whether a field describes a stored object.
 func isStored(by string) bool {
 	return slices.ContainsFunc(digestFields, func(f digestField) bool {
 		return f.stored && f.name == textproto.CanonicalMIMEHeaderKey(by)

@@ -27,7 +27,6 @@ func filename(disposition string) string {
 	return name
 }
 
-// fromLatin1 converts s from ISO 8859-1 to UTF-8.
 func fromLatin1(s string) string {
 	runes := make([]rune, len(s))
 	for i := range len(s) {

@@ -19,7 +19,6 @@ import (
 	"github.com/urlget/urlget/protocols/internal/httphead"
 )
 
-// An exchange is a request and its response.
 type exchange struct {
 	driver *opener
 	req    *fetch.Request
@@ -32,7 +31,6 @@ type exchange struct {
 	in     *incoming  // its receiving direction; nil with HTTP/2
 }
 
-// send sends the request and reads the head of the response.
 func (d *opener) send(ctx context.Context, req *fetch.Request, t *target, auth []*authenticator, rec *record) (*exchange, error) {
 	ex := &exchange{driver: d, req: req, target: t}
 	ex.ctx, ex.cancel = context.WithCancelCause(ctx)
@@ -105,7 +103,6 @@ func (ex *exchange) finish(max int64) (content []byte, partial bool) {
 	return content[:min(int64(len(content)), max)], err != nil || int64(len(content)) > max
 }
 
-// fail returns an error with the status of the response.
 func (ex *exchange) fail(code fetch.Code, format string, args ...any) *fetch.Error {
 	e := &fetch.Error{Code: code, Reply: httphead.Reply(ex.resp)}
 	if format != "" {

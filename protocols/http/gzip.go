@@ -59,7 +59,6 @@ func (z *gzipReader) Read(p []byte) (int, error) {
 	}
 }
 
-// begin reads the header of a member.
 func (z *gzipReader) begin() error {
 	h := &gzipHeader{src: z.src, sum: crc32.NewIEEE()}
 	if err := h.read(); err != nil {
@@ -139,7 +138,6 @@ func (h *gzipHeader) fill(p []byte) error {
 	return noEOF(err)
 }
 
-// text skips a zero-terminated field.
 func (h *gzipHeader) text() error {
 	for {
 		piece, err := h.src.ReadSlice(0)

@@ -99,7 +99,6 @@ func newDriver(env fetch.Env, opts Options) *opener {
 	return d
 }
 
-// Open performs one exchange, including responses to challenges.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	rec := newRecord(ctx, d.env)
 	if req.Op == fetch.OpGet {
@@ -120,7 +119,6 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return resp, err
 }
 
-// replyCode returns the status in err, or 0.
 func replyCode(err error) int {
 	var e *fetch.Error
 	if errors.As(err, &e) {
@@ -129,7 +127,6 @@ func replyCode(err error) int {
 	return 0
 }
 
-// exchange sends a request, and sends it again with a login if the server requests one.
 func (d *opener) exchange(ctx context.Context, req *fetch.Request, method string, rec *record) (*fetch.Response, error) {
 	t, err := d.newTarget(ctx, req, method)
 	if err != nil {

@@ -35,12 +35,10 @@ func newHTTP1(d *opener) *http1 {
 	})}
 }
 
-// canSend reports whether h can send req.
 func (h *http1) canSend(req *http.Request) bool {
 	return req.URL.Scheme == "http" && (req.Body == nil || req.Body == http.NoBody)
 }
 
-// RoundTrip implements http.RoundTripper.
 func (h *http1) RoundTrip(req *http.Request) (*http.Response, error) {
 	for name, values := range req.Header {
 		if err := httphead.CheckSyntax(name, values); err != nil {
@@ -90,7 +88,6 @@ type http1Conn struct {
 	sent  bool  // part of the request was written
 }
 
-// Read limits the head of the response to maxHeader bytes.
 func (c *http1Conn) Read(p []byte) (int, error) {
 	if c.left <= 0 {
 		return 0, fmt.Errorf("the head of the response exceeds %d bytes", maxHeader)
@@ -100,14 +97,12 @@ func (c *http1Conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write records that bytes were sent.
 func (c *http1Conn) Write(p []byte) (int, error) {
 	n, err := c.plain.Write(p)
 	c.sent = c.sent || n > 0
 	return n, err
 }
 
-// writers holds buffers for the heads of requests.
 var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, writeBuffer) }}
 
 func (c *http1Conn) write(req *http.Request) error {
@@ -123,7 +118,6 @@ func (c *http1Conn) write(req *http.Request) error {
 	return w.Flush()
 }
 
-// An http1Exchange is a request on a connection and its response.
 type http1Exchange struct {
 	driver   *opener
 	closings int64 // value of opener.closings when the exchange began
@@ -132,7 +126,6 @@ type http1Exchange struct {
 	keep     bool // the connection can be reused after the response
 }
 
-// do sends the request and reads the head of the response.
 func (x *http1Exchange) do(req *http.Request) (*http.Response, error) {
 	c := x.lease.Conn
 	x.lost = x.lease.Reused
@@ -174,12 +167,10 @@ func (x *http1Exchange) do(req *http.Request) (*http.Response, error) {
 
 var errIdleClosed = errors.New("the server closed the idle connection")
 
-// isClosedByPeer reports whether a write failed because the peer closed the connection.
 func isClosedByPeer(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// end ends an exchange whose response is complete.
 func (x *http1Exchange) end() {
 	if x.keep && x.lease.Conn.r.Buffered() == 0 && x.driver.closings.Load() == x.closings {
 		x.keep = false // a second call must not touch a connection that others use

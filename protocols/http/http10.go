@@ -20,7 +20,6 @@ type incoming struct {
 	tail    [3]byte     // the last bytes received
 }
 
-// read is like in.Read.
 func (h *incoming) read(in *fetch.Conn, p []byte) (n int, err error) {
 	defer func() { h.note(p[:n]) }()
 	if len(h.buf) > 0 {
@@ -58,7 +57,6 @@ func (h *incoming) note(p []byte) {
 	}
 }
 
-// emptyLine reports whether the last line received is empty.
 func (h *incoming) emptyLine() bool {
 	return h != nil && (string(h.tail[1:]) == "\n\n" || string(h.tail[:]) == "\n\r\n")
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/urlget/urlget/protocols/internal/httphead"
 )
 
-// A login is a user name and password, and the authentication scheme.
 type login struct {
 	user, password string
 	realm          string
@@ -24,7 +23,6 @@ type login struct {
 	dir   string       // directory that the login applies to; guarded by logins.mu
 }
 
-// authorization returns the value of the Authorization field.
 func (l *login) authorization(r *http.Request) (string, error) {
 	if l.digest == nil {
 		if strings.Contains(l.user, ":") {
@@ -90,7 +88,6 @@ func (s *logins) keep(u uri.URI, l *login) {
 	}
 }
 
-// forget removes a login that was refused.
 func (s *logins) forget(u uri.URI, l *login) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,13 +101,11 @@ func (s *logins) forget(u uri.URI, l *login) {
 	}
 }
 
-// directory returns u's path up to its last slash.
 func directory(u uri.URI) string {
 	p := u.Normalize().Path()
 	return p[:strings.LastIndexByte(p, '/')+1]
 }
 
-// commonDirectory returns the longest directory above both a and b.
 func commonDirectory(a, b string) string {
 	for !strings.HasPrefix(a, b) {
 		b = path.Dir(strings.TrimSuffix(b, "/"))

@@ -55,7 +55,6 @@ func (r contentRange) serves(want fetch.Range) bool {
 	return r.first == want.Offset && (want.Length == 0 || length <= want.Length)
 }
 
-// isWhole reports whether r is all of the content.
 func (r contentRange) isWhole() bool { return r.first == 0 && r.last == r.total-1 }
 
 // mayBegin reports whether r may be one of several requested ranges. It may cover more than one,

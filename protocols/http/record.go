@@ -101,7 +101,6 @@ func (r *record) connected(info httptrace.GotConnInfo) {
 	}
 }
 
-// received collects the head of the response.
 func (r *record) received(p []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,7 +134,6 @@ func (r *record) wroteHead() {
 	}
 }
 
-// failed ends the record of a request without a response.
 func (r *record) failed() {
 	if r == nil {
 		return
@@ -148,7 +146,6 @@ func (r *record) failed() {
 	}
 }
 
-// responded passes on the head of the response and records its body.
 func (r *record) responded(resp *http.Response) {
 	if r == nil {
 		return
@@ -257,7 +254,6 @@ func field(name, value string) string {
 	return name + ": " + value
 }
 
-// redacted masks the password of a URL.
 func redacted(text string) string {
 	if u, err := uri.ParseRef(text); err == nil {
 		return u.Redacted()
@@ -278,7 +274,6 @@ type masker struct {
 	body   bool   // the head has ended
 }
 
-// mask returns p, or a copy without the secrets.
 func (m *masker) mask(p []byte) []byte {
 	out := p
 	for i, c := range p {
@@ -295,7 +290,6 @@ func (m *masker) mask(p []byte) []byte {
 	return out
 }
 
-// next processes one byte and reports whether it must be masked.
 func (m *masker) next(c byte) bool {
 	m.at++
 	switch {

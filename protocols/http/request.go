@@ -22,7 +22,6 @@ import (
 	"github.com/urlget/urlget/protocols/internal/httphead"
 )
 
-// A target holds the request and its server.
 type target struct {
 	method string
 	url    *url.URL // for net/http: that of the forward proxy, if there is one
@@ -43,7 +42,6 @@ type target struct {
 	passwordFrom, passwordTo int
 }
 
-// newTarget returns the target of a request.
 func (d *opener) newTarget(ctx context.Context, req *fetch.Request, method string) (*target, error) {
 	t := &target{method: method}
 	if method != http.MethodHead {
@@ -117,7 +115,6 @@ func absoluteForm(text, host string) string {
 	return text[:start] + host + text[end:]
 }
 
-// authority returns the offsets of the authority of a URL that has one.
 func authority(text string) (start, end int) {
 	start = strings.Index(text, "://") + len("://")
 	if n := strings.IndexAny(text[start:], "/?#"); n >= 0 {
@@ -126,7 +123,6 @@ func authority(text string) (start, end int) {
 	return start, len(text)
 }
 
-// password returns the offsets of the password in a URL, or 0 and 0 if it has none.
 func password(text string) (from, to int) {
 	start, end := authority(text)
 	at := strings.LastIndexByte(text[start:end], '@')
@@ -227,7 +223,6 @@ func rangeSpec(r fetch.Range) string {
 	return fmt.Sprintf("%d-%d", r.Offset, r.Offset+r.Length-1)
 }
 
-// isStrong reports whether tag is a strong entity tag.
 func isStrong(tag string) bool { return len(tag) >= 2 && tag[0] == '"' && tag[len(tag)-1] == '"' }
 
 // accept ranks media types by quality. Types that are not listed rank last.

@@ -62,7 +62,6 @@ func (ex *exchange) refusal() error {
 	return ex.fail(fetch.ErrProtocol, "unknown status")
 }
 
-// redirect reads the target of a redirect.
 func (ex *exchange) redirect() (*fetch.Response, error) {
 	switch ex.resp.StatusCode {
 	case http.StatusMultipleChoices, http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
@@ -95,7 +94,6 @@ func (ex *exchange) resend() bool {
 	return ex.sent.Method != http.MethodPost
 }
 
-// meta returns the metadata in the header of the response.
 func (ex *exchange) meta() fetch.Meta {
 	h := ex.resp.Header
 	m := fetch.Meta{

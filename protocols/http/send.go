@@ -14,7 +14,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// methodOf returns the method of an OpGet request.
 func methodOf(req *fetch.Request) (string, error) {
 	if req.Method == "" && (req.Body != nil || req.GetBody != nil) {
 		return http.MethodPost, nil
@@ -68,7 +67,6 @@ func (t *target) clearRetry(err error) error {
 	return &dup
 }
 
-// reopen prepares the body for another attempt.
 func (t *target) reopen(req *fetch.Request) error {
 	switch {
 	case t.body == nil:

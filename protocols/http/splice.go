@@ -53,13 +53,11 @@ func (c *plainConn) Read(p []byte) (int, error) {
 	return int(n), err
 }
 
-// Write implements net.Conn.
 func (c *plainConn) Write(p []byte) (int, error) {
 	c.in.written.Store(true)
 	return c.Conn.Write(p)
 }
 
-// incomingOf returns the receiving direction of c, or nil if it is not one of HTTP/1.
 func incomingOf(c net.Conn) *incoming {
 	switch c := c.(type) {
 	case *plainConn:

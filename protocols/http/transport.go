@@ -50,7 +50,6 @@ func (t overTCP) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.d.transport(req).RoundTrip(req)
 }
 
-// A transportKey selects a transport.
 type transportKey struct {
 	scope string // see Env.Scope
 	close bool   // for requests that end their connection
@@ -112,7 +111,6 @@ func (d *opener) newTransport() *http.Transport {
 	return t
 }
 
-// dial connects under the policy of ctx.
 func (d *opener) dial(ctx context.Context, network, addr string) (*fetch.Conn, error) {
 	conn, err := d.env.Dial(ctx, network, addr)
 	if err != nil {
@@ -122,7 +120,6 @@ func (d *opener) dial(ctx context.Context, network, addr string) (*fetch.Conn, e
 	return conn, nil
 }
 
-// withProxy adds the proxy to an error of a connection to it.
 func (d *opener) withProxy(ctx context.Context, err error) error {
 	proxy, relayed := d.env.Proxy(ctx)
 	if !relayed {

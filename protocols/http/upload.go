@@ -37,7 +37,6 @@ func (u *upload) begin(c net.Conn) {
 	u.wait()
 }
 
-// isShared reports whether a connection speaks HTTP/2 or HTTP/3.
 func isShared(c net.Conn) bool {
 	if c == nil {
 		return false
@@ -76,7 +75,6 @@ func (u *upload) pause(n int) int {
 	return n
 }
 
-// end stops monitoring.
 func (u *upload) end() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -110,7 +108,6 @@ func wrapBody(r *http.Request, wrap func(io.ReadCloser) io.ReadCloser) {
 	}
 }
 
-// A watched body reports its reads to an upload.
 type watched struct {
 	io.ReadCloser
 	upload     *upload
@@ -132,7 +129,6 @@ func (b *watched) Read(p []byte) (int, error) {
 	return n, fetch.ErrFile.Wrap("", err) // a local error
 }
 
-// length describes the number of bytes in a body whose length differs from Content-Length.
 func (b *watched) length() string {
 	if b.read > b.size {
 		return "more"
@@ -140,7 +136,6 @@ func (b *watched) length() string {
 	return strconv.FormatInt(b.read, 10)
 }
 
-// stalled returns the error of an upload without progress.
 func stalled(idle time.Duration) error {
 	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: &wire.TimeoutError{Op: "write", Idle: idle}}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/urlget/urlget/protocols/internal/httphead"
 )
 
-// Variant implements fetch.Varier.
 func (d *opener) Variant(ctx context.Context, req *fetch.Request, withLogin bool) (*fetch.Variant, error) {
 	t, err := d.newTarget(ctx, req, http.MethodGet)
 	if err != nil {

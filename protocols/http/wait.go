@@ -80,7 +80,6 @@ func (w *wait) begun() bool {
 	return w.wrote
 }
 
-// wroteAll starts the timeout after a request body was sent.
 func (w *wait) wroteAll(info httptrace.WroteRequestInfo) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -134,7 +133,6 @@ func (w *wait) expire() {
 	w.cancel(&fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("no complete response within %v", w.limit)})
 }
 
-// end ends the wait and returns the connection of the response, or nil.
 func (w *wait) end() net.Conn {
 	w.mu.Lock()
 	defer w.mu.Unlock()

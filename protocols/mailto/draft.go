@@ -60,8 +60,7 @@ func Draft(u uri.URI) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// now is the clock. Tests replace it.
-var now = time.Now
+var now = time.Now // tests replace it
 
 // addressList formats addresses one per line, so that lines stay short.
 func addressList(addresses []string) string {

@@ -44,7 +44,6 @@ func With(opts Options) fetch.Loader {
 
 type opener struct{ opts Options }
 
-// Open implements fetch.Driver.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	m, err := parse(req.URL)
 	if err != nil {
@@ -84,7 +83,6 @@ func (m Message) EntryFacts() fetch.Facts {
 	}}
 }
 
-// list returns the messages that have one of the addresses in their header.
 func (d *opener) list(ctx context.Context, u uri.URI, addresses []string) (*fetch.Response, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	parts := func(yield func(driver.Part, error) bool) {
@@ -116,7 +114,6 @@ func (d *opener) list(ctx context.Context, u uri.URI, addresses []string) (*fetc
 var addressFields = [...]string{"From", "To", "Cc", "Bcc", "Sender", "Reply-To", "Resent-From", "Resent-To", "Resent-Cc",
 	"Delivered-To", "X-Original-To"}
 
-// mentions reports whether one of the addresses is in the header.
 func mentions(h textproto.MIMEHeader, addresses []string) bool {
 	for _, name := range addressFields {
 		for _, value := range h[name] {
@@ -148,12 +145,10 @@ func containsAddress(list, address string) bool {
 	return false
 }
 
-// isAddressByte reports whether c may be part of an address.
 func isAddressByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c >= 0x80 || strings.IndexByte("!#$%&'*+-/=?^_`{|}~.@", c) >= 0
 }
 
-// entry returns the entry for a message.
 func entry(m *mailbox.Message, h textproto.MIMEHeader) fetch.Entry {
 	sys := Message{
 		MessageID: h.Get("Message-Id"), From: message.Decode(h.Get("From")), To: message.Decode(h.Get("To")),

@@ -55,7 +55,6 @@ func (p *proposal) decode(u uri.URI) error {
 	return nil
 }
 
-// address adds the addresses of a comma-separated list.
 func (p *proposal) address(list string) error {
 	for encoded := range strings.SplitSeq(list, ",") {
 		if encoded == "" {

@@ -48,7 +48,6 @@ type opener struct {
 	opts Options
 }
 
-// boxes returns the mailboxes to search.
 func (d *opener) boxes() *mailbox.Boxes {
 	b := &mailbox.Boxes{Paths: d.opts.Mailboxes, Cache: d.opts.CacheDir}
 	if b.Paths == nil {
@@ -137,7 +136,6 @@ func (d *opener) openPart(ctx context.Context, req *fetch.Request) (*fetch.Respo
 	return finish(req, resp)
 }
 
-// received opens the message with a part in the mailboxes.
 func (d *opener) received(ctx context.Context, id uri.CID) (*fetch.Response, error) {
 	boxes := d.boxes()
 	m, err := boxes.FindPart(ctx, id.ContentID)
@@ -150,7 +148,6 @@ func (d *opener) received(ctx context.Context, id uri.CID) (*fetch.Response, err
 	return respond(m)
 }
 
-// enclosing opens the message that contained a URL.
 func (d *opener) enclosing(ctx context.Context, from uri.URI) (*fetch.Response, error) {
 	target := from.WithoutFragment()
 	if id, err := uri.ParseMID(target); err == nil {
@@ -172,7 +169,6 @@ func (d *opener) enclosing(ctx context.Context, from uri.URI) (*fetch.Response, 
 	return resp, nil
 }
 
-// respond returns the response for a message in a mailbox.
 func respond(m *mailbox.Message) (*fetch.Response, error) {
 	body, err := m.Open()
 	if err != nil {

@@ -40,14 +40,12 @@ func (b *fallback) Open(ctx context.Context, req *fetch.Request) (*fetch.Respons
 	return b.mounted.env.Open(ctx, &dup)
 }
 
-// CloseIdleConnections implements fetch.IdleCloser.
 func (b *fallback) CloseIdleConnections() {
 	if c, ok := b.Driver.(fetch.IdleCloser); ok {
 		c.CloseIdleConnections()
 	}
 }
 
-// Explain implements fetch.Explainer.
 func (b *fallback) Explain(req *fetch.Request) ([]string, error) {
 	x, ok := b.Driver.(fetch.Explainer)
 	if !ok {

@@ -68,7 +68,6 @@ func (d *opener) file(u uri.URI) (f uri.URI, dir string, err error) {
 	return f, dir, err
 }
 
-// Open implements fetch.Driver.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	f, dir, err := d.file(req.URL)
 	if err != nil {
@@ -82,7 +81,6 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return d.env.Open(ctx, &dup)
 }
 
-// Explain implements fetch.Explainer.
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	f, _, err := d.file(req.URL)
 	if err != nil {
@@ -91,7 +89,7 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	return []string{"open " + f.String()}, nil
 }
 
-// cell locates afs://CELL/PATH.
+// afs://CELL/PATH
 func (o Options) cell(u uri.URI) (dir, rest string, err error) {
 	rest, err = uri.Unescape(u.URLPath())
 	return path.Join(o.AFS, u.Host()), rest, err

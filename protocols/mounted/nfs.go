@@ -50,19 +50,16 @@ func notMounted(err error) error {
 	return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: err, Hint: "mount the file system first"}
 }
 
-// A mount is a mounted directory of an NFS server.
 type mount struct {
 	host, address string // the host in the mount table, and its address if known
 	port          uint16
 	export, dir   string
 }
 
-// serves reports whether the mount belongs to the server of u.
 func (m mount) serves(u uri.URI) bool {
 	return u.Port(nfsPort) == m.port && (u.Host() == m.host || u.Host() == m.address)
 }
 
-// within reports whether the clean path name is dir or below it.
 func within(name, dir string) bool {
 	return dir == "/" || name == dir || strings.HasPrefix(name, dir+"/")
 }

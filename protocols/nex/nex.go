@@ -64,10 +64,8 @@ func parse(u uri.URI) (string, error) {
 	return path, wire.CheckLine(path)
 }
 
-// isDirectory reports whether a path is that of a directory.
 func isDirectory(path string) bool { return path == "" || strings.HasSuffix(path, "/") }
 
-// Open implements fetch.Driver.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	path, err := parse(req.URL)
 	if err != nil {
@@ -97,7 +95,6 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return resp, nil
 }
 
-// meta returns the metadata that follows from a URL.
 func meta(u uri.URI, path string) fetch.Meta {
 	return fetch.Meta{Name: fetch.SafeName(u.LastSegment()), ContentType: cmp.Or(fetch.TypeByName(path), "text/plain")}
 }
@@ -110,7 +107,6 @@ func base(u uri.URI) uri.URI {
 	return u
 }
 
-// A body is the body of a response.
 type body struct {
 	*wire.Reader
 	io.Closer
@@ -125,13 +121,11 @@ func (b *body) begin(conn *fetch.Conn) error {
 	return nil
 }
 
-// Expect implements fetch.Expecter.
 func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	path, err := parse(req.URL)
 	return meta(req.URL, path), err == nil
 }
 
-// Explain implements fetch.Explainer.
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	path, err := parse(req.URL)
 	if err != nil {

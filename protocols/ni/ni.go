@@ -27,7 +27,6 @@ func Load(env fetch.Env, reg *fetch.Registry) {
 
 type opener struct{ env fetch.Env }
 
-// A name is a decoded URL.
 type name struct {
 	location    uri.URI // the https URL at the authority
 	digest      []byte  // SHA-256, possibly truncated
@@ -103,7 +102,6 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return resp, nil
 }
 
-// Explain implements fetch.Explainer.
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	n, err := parse(req.URL)
 	if err != nil {
@@ -123,7 +121,6 @@ type body struct {
 // returned by then.
 var errDigest = &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("digest mismatch")}
 
-// Read implements io.Reader.
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.sum.Write(p[:n])

@@ -17,7 +17,6 @@ const (
 	serverError = 5
 )
 
-// headerFormat describes the headers of responses.
 var headerFormat = smallnet.HeaderFormat{Protocol: "Spartan", Lowest: success, Highest: serverError}
 
 type response struct {
@@ -25,7 +24,6 @@ type response struct {
 	schemes *fetch.Registry
 }
 
-// interpret returns the driver's response, or an error.
 func (r *response) interpret(req *fetch.Request) (*fetch.Response, error) {
 	switch r.Status {
 	case success:

@@ -52,7 +52,6 @@ type request struct {
 	data string
 }
 
-// parse returns the request for a URL.
 func parse(u uri.URI) (request, error) {
 	host, err := smallnet.Host(u)
 	if err != nil {
@@ -67,7 +66,6 @@ func parse(u uri.URI) (request, error) {
 	return req, wire.CheckLine(req.line)
 }
 
-// Open implements fetch.Driver.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	out, err := parse(req.URL)
 	if err != nil {
@@ -90,7 +88,6 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return r.Respond(req, r.interpret)
 }
 
-// Explain implements fetch.Explainer.
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	out, err := parse(req.URL)
 	if err != nil {

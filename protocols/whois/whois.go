@@ -43,7 +43,6 @@ func query(u uri.URI) (string, error) {
 	return q, nil
 }
 
-// Open implements fetch.Driver.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	q, err := query(req.URL)
 	if err != nil {
@@ -82,7 +81,6 @@ func (d *opener) followReferral(ctx context.Context, req *fetch.Request, next ur
 // lists, not records.
 const maxScan = 64 << 10
 
-// A response is the body of a response.
 type response struct {
 	io.Reader
 	io.Closer
@@ -133,7 +131,6 @@ func (a *response) rwhoisError() error {
 	return nil
 }
 
-// referralFields lists the names of fields that contain a referral.
 var referralFields = []string{"refer", "referralserver", "registrar whois server", "whois server", "whois"}
 
 // referral returns the URL of the server that the response refers to.
@@ -176,13 +173,11 @@ func referralURL(value, q string) (uri.URI, bool) {
 	return u, err == nil && u.Host() != ""
 }
 
-// Expect implements fetch.Expecter.
 func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	q, err := query(req.URL)
 	return fetch.Meta{Name: fetch.SafeName(q + ".txt"), ContentType: "text/plain"}, err == nil
 }
 
-// Explain implements fetch.Explainer.
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	q, err := query(req.URL)
 	if err != nil {

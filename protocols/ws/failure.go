@@ -59,7 +59,6 @@ func (s *stream) cutOff() error {
 	return s.cut
 }
 
-// Write implements io.Writer.
 func (s *stream) Write(p []byte) (int, error) {
 	n, err := s.conn.Write(p)
 	if s.closing.Load() {
@@ -68,7 +67,6 @@ func (s *stream) Write(p []byte) (int, error) {
 	return n, s.failed(err)
 }
 
-// Close implements io.Closer.
 func (s *stream) Close() error { return s.conn.Close() }
 
 // failed records err if it is the first, and returns it.

@@ -37,7 +37,7 @@ const (
 var reservedFields = []string{"Sec-Websocket-Key", "Sec-Websocket-Version", "Sec-Websocket-Accept",
 	"Sec-Websocket-Extensions"}
 
-// A handshake is the request that opens a WebSocket (RFC 6455, section 4.1).
+// RFC 6455, section 4.1.
 type handshake struct {
 	req       *fetch.Request
 	url       *url.URL // with scheme http or https
@@ -214,7 +214,6 @@ func (f *frames) count(p []byte) int {
 	return len(p)
 }
 
-// RoundTrip implements http.RoundTripper.
 func (u *upgrade) RoundTrip(r *http.Request) (*http.Response, error) {
 	var head, shown bytes.Buffer
 	if err := r.Write(&head); err != nil {

@@ -18,7 +18,6 @@ import (
 // does not read.
 const closeTimeout = 10 * time.Millisecond
 
-// A session is an open WebSocket.
 type session struct {
 	ws     *websocket.Conn
 	stream *stream
@@ -46,7 +45,6 @@ func newSession(c *websocket.Conn, st *stream, d *opener) *session {
 	return s
 }
 
-// Receive implements fetch.Messenger.
 func (s *session) Receive() (fetch.Message, error) {
 	s.receiving.Lock()
 	defer s.receiving.Unlock()
@@ -110,7 +108,6 @@ func (s *session) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Send implements fetch.Messenger.
 func (s *session) Send(m fetch.Message) error {
 	kind := websocket.MessageBinary
 	if m.Text {

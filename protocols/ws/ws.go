@@ -56,13 +56,11 @@ func With(opts Options) fetch.Loader {
 	}
 }
 
-// An opener opens WebSockets.
 type opener struct {
 	env  fetch.Env
 	opts Options
 }
 
-// Open implements fetch.Driver.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	h, err := d.newHandshake(req)
 	if err != nil {
@@ -76,7 +74,6 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	}
 }
 
-// Explain implements fetch.Explainer.
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	h, err := d.newHandshake(req)
 	if err != nil {

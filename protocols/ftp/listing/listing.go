@@ -106,5 +106,4 @@ func (p *Parser) NLST(line string) (Entry, bool) {
 	return Entry{Name: name, Kind: Unknown, Size: -1, Raw: line}, !isSelf(name)
 }
 
-// isSelf reports whether a name is empty, "." or "..".
 func isSelf(name string) bool { return name == "" || name == "." || name == ".." }

@@ -64,7 +64,6 @@ func (s *services) at(o origin) (addr string, ok bool) {
 	return to.addr(), true
 }
 
-// fail records that an origin could not be reached at addr.
 func (s *services) fail(o origin, addr string) {
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -166,7 +165,6 @@ func parseAltSvc(field string) []alternative {
 	return list
 }
 
-// setAuthority sets host and port and reports whether they are valid.
 func (a *alternative) setAuthority(text string) bool {
 	host, port, err := net.SplitHostPort(text)
 	n, perr := strconv.ParseUint(port, 10, 16)
@@ -177,7 +175,6 @@ func (a *alternative) setAuthority(text string) bool {
 	return true
 }
 
-// An altParser parses an Alt-Svc field.
 type altParser struct{ rest string }
 
 func (p *altParser) skip(set string) { p.rest = strings.TrimLeft(p.rest, set) }

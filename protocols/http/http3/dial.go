@@ -26,7 +26,6 @@ const (
 	maxHead = 256 << 10
 )
 
-// dial connects under the policy of ctx.
 func (t *transport) dial(ctx context.Context, key connKey) (*conn, error) {
 	socket, err := t.env.Dial(ctx, "udp", key.addr)
 	if err != nil {
@@ -74,7 +73,6 @@ func handshake(ctx context.Context, socket *fetch.Conn, cfg *tls.Config, limit t
 	return &conn{client: h3.NewClientConn(peer), transport: q, socket: socket}, nil
 }
 
-// A conn is an HTTP/3 connection.
 type conn struct {
 	client    *http3.ClientConn
 	transport *quic.Transport
@@ -88,7 +86,6 @@ type conn struct {
 	retired bool
 }
 
-// unusable reports whether the connection has ended.
 func (c *conn) unusable() bool { return c.client.Context().Err() != nil }
 
 // close closes the connection without waiting for the server.

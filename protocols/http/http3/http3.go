@@ -27,7 +27,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// maxTries limits the connections used for one request.
 const maxTries = 3
 
 // Over returns a RoundTripper that sends https requests over HTTP/3, and over tcp if the server
@@ -48,7 +47,6 @@ type transport struct {
 	pool             pool
 }
 
-// RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if _, proxied := t.env.Proxy(req.Context()); proxied || req.URL.Scheme != "https" {
 		return t.tcp.RoundTrip(req)
@@ -100,7 +98,6 @@ func isSafe(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
-// rewind prepares a request for another attempt and reports whether it could.
 func rewind(req *http.Request) bool {
 	switch {
 	case !hasBody(req):
@@ -118,7 +115,6 @@ func rewind(req *http.Request) bool {
 
 func hasBody(req *http.Request) bool { return req.Body != nil && req.Body != http.NoBody }
 
-// connect returns a connection for a request, or errNoHTTP3.
 func (t *transport) connect(ctx context.Context, o origin) (c *conn, reused bool, err error) {
 	addr, ok := t.services.at(o)
 	if !ok {
@@ -151,7 +147,6 @@ func isProxy(err error) bool {
 // are idle.
 func (t *transport) CloseIdleConnections() { t.pool.closeIdle() }
 
-// An origin is a host and its port.
 type origin struct{ host, port string }
 
 func (o origin) addr() string { return net.JoinHostPort(o.host, o.port) }

@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// idleTime is the time after which an idle connection is closed.
 const idleTime = time.Minute
 
 // A connKey identifies the requests that may share a connection.
@@ -92,7 +91,6 @@ func (p *pool) dialed(key connKey, e *entry, c *conn, err error) {
 	}
 }
 
-// release ends the use of a connection by one request.
 func (p *pool) release(c *conn) {
 	p.mu.Lock()
 	c.users--
@@ -109,7 +107,6 @@ func (p *pool) release(c *conn) {
 	}
 }
 
-// expire closes a connection that was idle for too long.
 func (p *pool) expire(c *conn) {
 	p.mu.Lock()
 	idle := c.users == 0 && !c.retired
@@ -142,7 +139,6 @@ func (p *pool) drop(c *conn) {
 	}
 }
 
-// closeIdle closes idle connections and retires the rest.
 func (p *pool) closeIdle() {
 	p.mu.Lock()
 	var idle []*conn

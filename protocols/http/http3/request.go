@@ -19,7 +19,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// An exchange is one request on a connection and its response.
 type exchange struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -131,7 +130,6 @@ type lostError struct {
 func (e *lostError) Error() string { return e.err.Error() }
 func (e *lostError) Unwrap() error { return e.err }
 
-// explain classifies an error before the response.
 func (x *exchange) explain(err error) error {
 	switch {
 	case x.ctx.Err() != nil:
@@ -149,7 +147,6 @@ func (x *exchange) explain(err error) error {
 	return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
 }
 
-// lost reports whether the network or a peer ended the stream or the connection.
 func lost(err error) bool {
 	var (
 		h3           *http3.Error
@@ -167,7 +164,6 @@ func remoteCode(err error) http3.ErrCode {
 	return 0
 }
 
-// describe explains in words how a stream or connection ended.
 func describe(err error) error {
 	var h3 *http3.Error
 	var app *quic.ApplicationError
@@ -200,7 +196,6 @@ func (b *responseBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// broken classifies an error in the body.
 func (b *responseBody) broken(err error) error {
 	var netErr net.Error
 	switch {

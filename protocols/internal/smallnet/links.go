@@ -39,7 +39,6 @@ func (p Page) Links(r io.Reader) iter.Seq2[fetch.Entry, error] {
 	}
 }
 
-// link converts a link line to an entry.
 func (p Page) link(line gemtext.Line, prompt bool) fetch.Entry {
 	if line.Cut {
 		return fetch.Entry{Kind: fetch.EntryError, Name: "link too long", Size: -1}
