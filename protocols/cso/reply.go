@@ -42,7 +42,8 @@ type reply struct {
 	text   string
 }
 
-var errMalformed = &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("malformed reply: not from a CSO name server")}
+var errMalformed = &fetch.Error{Code: fetch.ErrProtocol,
+	Err: errors.New("malformed reply: not from a CSO name server")}
 
 func parseReply(line string) (reply, bool) {
 	var r reply
@@ -82,7 +83,8 @@ func (r reply) err() error {
 	case r.code == replyNoMatches:
 		e.Code = fetch.ErrNotFound
 	case r.code == replyTooMany:
-		e.Code, e.Hint = fetch.ErrRefused, "use a more specific query: a full name, or a field such as email=..."
+		e.Code = fetch.ErrRefused
+		e.Hint = "use a more specific query: a full name, or a field such as email=..."
 	case r.code < 500:
 		e.Code, e.Retry = fetch.ErrBusy, true
 	default:
@@ -127,7 +129,8 @@ func (b *replies) begin(conn *fetch.Conn) error {
 		}
 		return nil
 	}
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server sent too many preliminary replies")}
+	return &fetch.Error{Code: fetch.ErrProtocol,
+		Err: errors.New("the server sent too many preliminary replies")}
 }
 
 // readRefusal reads the replies that explain why a query is refused, one line per cause, up to the
@@ -217,7 +220,8 @@ func entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
 			}
 			rec.Record = rep.record
 			if size += len(line) + 50; size > maxRecord {
-				yield(fetch.Entry{}, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the record is larger than %d bytes", maxRecord)})
+				yield(fetch.Entry{}, &fetch.Error{Code: fetch.ErrProtocol,
+					Err: fmt.Errorf("the record is larger than %d bytes", maxRecord)})
 				return
 			}
 			rec.add(rep)

@@ -49,7 +49,8 @@ func (opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, er
 	if r := req.Range; !r.IsZero() && (req.IfChanged.IsZero() || req.IfChanged.ETag == constant) {
 		total := int64(len(content))
 		if r.Offset < 0 || r.Length < 0 || r.Offset >= total {
-			return nil, &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("the content has %d bytes", total)}
+			return nil, &fetch.Error{Code: fetch.ErrRange,
+				Err: fmt.Errorf("the content has %d bytes", total)}
 		}
 		content = content[r.Offset:]
 		if r.Length > 0 {
@@ -90,8 +91,11 @@ func parse(u uri.URI) (mediaType string, content []byte, err error) {
 		return "", nil, errors.New("no comma before the data")
 	}
 	encoded := false
-	if i := strings.LastIndexByte(head, ';'); i >= 0 && strings.EqualFold(strings.TrimSpace(uri.UnescapeRaw(head[i+1:])), "base64") {
-		head, encoded = head[:i], true
+	if i := strings.LastIndexByte(head, ';'); i >= 0 {
+		last := strings.TrimSpace(uri.UnescapeRaw(head[i+1:]))
+		if encoded = strings.EqualFold(last, "base64"); encoded {
+			head = head[:i]
+		}
 	}
 	if mediaType, err = parseType(uri.UnescapeRaw(head)); err != nil {
 		return "", nil, err

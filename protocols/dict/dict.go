@@ -59,7 +59,8 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		return nil, err
 	}
 	a := &response{query: q, listed: q.verb == define && req.Op == fetch.OpList, base: req.URL}
-	err = driver.Ask(ctx, d.env, driver.Question{Addr: req.URL.HostPort(port)}, func(conn *fetch.Conn) error {
+	question := driver.Question{Addr: req.URL.HostPort(port)}
+	err = driver.Ask(ctx, d.env, question, func(conn *fetch.Conn) error {
 		a.Closer, a.lines = conn, wire.NewLines(conn, maxLine)
 		a.replyTimeout = func() (done func()) { return conn.ReplyTimeout(d.env.Timeouts().Reply) }
 		conn.PieceLines()
@@ -69,14 +70,16 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		return nil, err
 	}
 	resp := &fetch.Response{Body: a, Meta: fetch.Meta{
-		ContentType: "text/plain; charset=utf-8", Size: -1, Text: true, Name: fetch.SafeName(q.word + ".txt"),
+		Name: fetch.SafeName(q.word + ".txt"), ContentType: "text/plain; charset=utf-8",
+		Size: -1, Text: true,
 		Reply: fetch.Reply{Code: a.status.Code, Text: wire.Text(a.status.Text())},
 	}}
 	switch {
 	case a.listed:
 		resp.Kind, resp.Parse = fetch.KindListing, a.definitions
 	case q.verb != define:
-		resp.Kind, resp.Parse = fetch.KindListing, func(r io.Reader) iter.Seq2[fetch.Entry, error] { return q.members(req.URL, r) }
+		resp.Kind = fetch.KindListing
+		resp.Parse = func(r io.Reader) iter.Seq2[fetch.Entry, error] { return q.members(req.URL, r) }
 	}
 	return resp, nil
 }
@@ -131,12 +134,14 @@ func (d *opener) clientCommand() string {
 func (d *opener) login(ctx context.Context, req *fetch.Request, a *response, banner string) error {
 	id, ok := messageID(banner)
 	if !ok {
-		return &fetch.Error{Code: fetch.ErrAuth, Reply: fetch.Reply{Code: replyBanner, Text: wire.Text(banner)},
-			Err: errors.New("the server does not support logins"), Hint: "remove the user from the URL"}
+		return &fetch.Error{Code: fetch.ErrAuth,
+			Reply: fetch.Reply{Code: replyBanner, Text: wire.Text(banner)},
+			Err:   errors.New("the server does not support logins"), Hint: "remove the user from the URL"}
 	}
 	var refused error
 	for attempt := 1; attempt <= maxLogins; attempt++ {
-		cred, err := d.env.Credential(ctx, fetch.Challenge{URL: req.URL, Mechanism: "dict", User: a.query.user, Attempt: attempt})
+		cred, err := d.env.Credential(ctx, fetch.Challenge{URL: req.URL, Mechanism: "dict",
+			User: a.query.user, Attempt: attempt})
 		switch {
 		case refused != nil && errors.Is(err, fetch.ErrAuth):
 			return refused

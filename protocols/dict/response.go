@@ -96,7 +96,8 @@ func (a *response) begin() error {
 	case a.query.verb == databases && reply.Code == replyNoDatabases:
 		a.end = io.EOF
 		return nil
-	case a.query.verb == databases && reply.Code == replyDatabases, a.query.verb == match && reply.Code == replyMatches:
+	case a.query.verb == databases && reply.Code == replyDatabases,
+		a.query.verb == match && reply.Code == replyMatches:
 		a.block = a.dot()
 		if a.query.n > 0 {
 			return a.pick(a.query.n)
@@ -147,7 +148,8 @@ func (a *response) nextDefinition() error {
 		case reply.Code == replyOK && a.count < a.query.n:
 			return a.errNoSuch()
 		case reply.Code == replyOK && a.count > 0 && a.count < a.announced:
-			return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("received %d of %d definitions", a.count, a.announced)}
+			return &fetch.Error{Code: fetch.ErrProtocol,
+				Err: fmt.Errorf("received %d of %d definitions", a.count, a.announced)}
 		case reply.Code == replyOK:
 			return io.EOF
 		case reply.Code != replyDefinition:
@@ -155,7 +157,8 @@ func (a *response) nextDefinition() error {
 		}
 		parts, err := fields(reply.Text())
 		if err != nil || len(parts) < 2 {
-			return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server sent a definition without its database"),
+			return &fetch.Error{Code: fetch.ErrProtocol,
+				Err:   errors.New("the server sent a definition without its database"),
 				Reply: fetch.Reply{Code: reply.Code, Text: wire.Text(reply.Text())}}
 		}
 		if a.count == 0 || parts[1] != a.def.Database {
@@ -272,11 +275,13 @@ func (q query) member(base uri.URI, line string) fetch.Entry {
 	if q.verb == match {
 		return fetch.Entry{
 			URL: locate(base, definitionPath(text, database, 0)), Name: wire.Text(text), Rel: "item",
-			ContentType: "text/plain; charset=utf-8", Size: -1, Sys: Match{Database: database, Word: wire.Text(text)},
+			ContentType: "text/plain; charset=utf-8", Size: -1,
+			Sys: Match{Database: database, Word: wire.Text(text)},
 		}
 	}
 	return fetch.Entry{
-		URL: locate(base, definitionPath("", database, 0)), Name: database, Rel: "item", Kind: fetch.EntrySearch, Size: -1,
+		URL: locate(base, definitionPath("", database, 0)), Name: database, Rel: "item",
+		Kind: fetch.EntrySearch, Size: -1,
 		Sys: Database{Name: database, Description: wire.Text(text)},
 	}
 }

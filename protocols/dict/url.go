@@ -39,7 +39,9 @@ func parseURL(u uri.URI) (query, error) {
 	login, _ := u.User()
 	user, mechanism, _ := strings.Cut(login, ";")
 	if q.user = user; mechanism != "" && mechanism != "*" && !strings.EqualFold(mechanism, "auth") {
-		return q, &fetch.Error{Code: fetch.ErrAuth, Err: fmt.Errorf("unsupported login mechanism %q", mechanism), Hint: "use AUTH, the only supported mechanism"}
+		return q, &fetch.Error{Code: fetch.ErrAuth,
+			Err:  fmt.Errorf("unsupported login mechanism %q", mechanism),
+			Hint: "use AUTH, the only supported mechanism"}
 	}
 	path := u.URLPath()
 	if path == "" {
@@ -60,7 +62,8 @@ func parseURL(u uri.URI) (query, error) {
 		q.verb = match
 		fields = append(fields, &q.strategy)
 	default:
-		return q, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("%q must start with d: or m: and a word", path),
+		return q, &fetch.Error{Code: fetch.ErrURL,
+			Err:  fmt.Errorf("%q must start with d: or m: and a word", path),
 			Hint: "use dict://" + q.host + "/d:WORD for definitions or /m:WORD for matching words"}
 	}
 	if err := q.fill(parts[1:], fields); err != nil {
@@ -68,7 +71,8 @@ func parseURL(u uri.URI) (query, error) {
 	}
 	switch {
 	case q.word == "":
-		return q, &fetch.Error{Code: fetch.ErrNeedSearch, Hint: "add a word, as in dict://" + q.host + "/" + parts[0] + ":WORD:" + q.database}
+		return q, &fetch.Error{Code: fetch.ErrNeedSearch,
+			Hint: "add a word, as in dict://" + q.host + "/" + parts[0] + ":WORD:" + q.database}
 	case !isAtom(q.database):
 		return q, malformed("%q cannot be the name of a database", q.database)
 	case !isAtom(q.strategy):

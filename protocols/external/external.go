@@ -104,7 +104,9 @@ const (
 	maxLine        = 8 << 10
 )
 
-func (p *process) response(req *fetch.Request, trace func(sent bool, line string)) (*fetch.Response, error) {
+func (p *process) response(
+	req *fetch.Request, trace func(sent bool, line string),
+) (*fetch.Response, error) {
 	r := wire.NewReader(p.stdout, maxLine)
 	resp := &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: &output{process: p, r: r}}
 	for range maxHeaderLines {

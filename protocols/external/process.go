@@ -2,6 +2,7 @@ package external
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,37 +102,27 @@ func (p *process) outcome() error {
 		return context.Cause(p.ctx)
 	case errors.As(err, &exit):
 		return &fetch.Error{Code: codeOf(exit.ExitCode()), Retry: exit.ExitCode() == 4,
-			Err: fmt.Errorf("the external driver failed: %v", exit), Reply: fetch.Reply{Text: p.stderr.lastLine()}}
+			Err:   fmt.Errorf("the external driver failed: %v", exit),
+			Reply: fetch.Reply{Text: p.stderr.lastLine()}}
 	}
 	return &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("the external driver: %w", err)}
 }
 
-// codeOf maps a program's exit status to a class. Programs use the same exit statuses as urlget.
-func codeOf(status int) fetch.Code {
-	switch status {
-	case 2:
-		return fetch.ErrURL
-	case 3:
-		return fetch.ErrFile
-	case 4:
-		return fetch.ErrNetwork
-	case 5:
-		return fetch.ErrTLS
-	case 6:
-		return fetch.ErrAuth
-	case 7:
-		return fetch.ErrProtocol
-	case 8:
-		return fetch.ErrNotFound
-	case 16:
-		return fetch.ErrNotRetrievable
-	case 17:
-		return fetch.ErrPolicy
-	case 18:
-		return fetch.ErrTruncated
-	}
-	return fetch.ErrServer
+// codes has the classes of errors by exit status. Programs use the same statuses as urlget.
+var codes = map[int]fetch.Code{
+	2:  fetch.ErrURL,
+	3:  fetch.ErrFile,
+	4:  fetch.ErrNetwork,
+	5:  fetch.ErrTLS,
+	6:  fetch.ErrAuth,
+	7:  fetch.ErrProtocol,
+	8:  fetch.ErrNotFound,
+	16: fetch.ErrNotRetrievable,
+	17: fetch.ErrPolicy,
+	18: fetch.ErrTruncated,
 }
+
+func codeOf(status int) fetch.Code { return cmp.Or(codes[status], fetch.ErrServer) }
 
 // A tail keeps the last maxTail bytes that are written to it.
 type tail struct {

@@ -68,7 +68,9 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return resp, nil
 }
 
-func (d *opener) respond(ctx context.Context, req *fetch.Request, u uri.File, name string, f *os.File, info fs.FileInfo) (*fetch.Response, error) {
+func (d *opener) respond(
+	ctx context.Context, req *fetch.Request, u uri.File, name string, f *os.File, info fs.FileInfo,
+) (*fetch.Response, error) {
 	if info.IsDir() {
 		return d.directory(ctx, req, u, name, f, info)
 	}
@@ -150,7 +152,8 @@ func (d *opener) checkType(info fs.FileInfo) error {
 	if mode.IsRegular() || mode.IsDir() || d.Devices && mode.Type()&fs.ModeSocket == 0 {
 		return nil
 	}
-	return &fetch.Error{Code: fetch.ErrRefused, Err: fmt.Errorf("%s, neither a file nor a directory", kind(mode))}
+	return &fetch.Error{Code: fetch.ErrRefused,
+		Err: fmt.Errorf("%s, neither a file nor a directory", kind(mode))}
 }
 
 func kind(mode fs.FileMode) string {

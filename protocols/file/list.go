@@ -16,7 +16,9 @@ import (
 
 const readChunk = 256
 
-func (d *opener) directory(ctx context.Context, req *fetch.Request, u uri.File, name string, f *os.File, info fs.FileInfo) (*fetch.Response, error) {
+func (d *opener) directory(
+	ctx context.Context, req *fetch.Request, u uri.File, name string, f *os.File, info fs.FileInfo,
+) (*fetch.Response, error) {
 	if !strings.HasSuffix(u.Path, "/") {
 		u.Path += "/" // the base of relative references
 	}

@@ -14,7 +14,9 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-func object(ctx context.Context, req *fetch.Request, f *os.File, info fs.FileInfo) (*fetch.Response, error) {
+func object(
+	ctx context.Context, req *fetch.Request, f *os.File, info fs.FileInfo,
+) (*fetch.Response, error) {
 	meta := describe(f, info)
 	if meta.Size >= 0 { // other files have neither ranges nor versions
 		r, order, same := req.Range, 0, true

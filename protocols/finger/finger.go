@@ -80,7 +80,8 @@ func query(u uri.URI) (string, error) {
 	}
 	if user, ok := u.User(); ok {
 		if query != "" {
-			return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("a user both before and after the host")}
+			return "", &fetch.Error{Code: fetch.ErrURL,
+				Err: errors.New("a user both before and after the host")}
 		}
 		query = user
 	}

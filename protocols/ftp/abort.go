@@ -64,7 +64,8 @@ func (d *opener) lease(ctx context.Context, t *task) (lease, error) {
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		d.env.Logger().Debug("the server did not end an aborted transfer; logging in again", "server", t.addr(), "error", err)
+		d.env.Logger().Debug("the server did not end an aborted transfer; logging in again",
+			"server", t.addr(), "error", err)
 	}
 }
 

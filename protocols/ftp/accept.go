@@ -50,11 +50,14 @@ func (p *pendingConn) giveUp() {
 // accept waits for the server to connect or to send a negative reply, at most for the connect
 // timeout. If the server reports the end of the transfer, final is that reply. Without a connection
 // there was nothing to transfer.
-func (c *control) accept(ctx context.Context, l listener, command string) (conn *fetch.Conn, final *wire.Reply, err error) {
+func (c *control) accept(
+	ctx context.Context, l listener, command string,
+) (conn *fetch.Conn, final *wire.Reply, err error) {
 	if limit := c.env.Timeouts().Connect; limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limit,
-			&fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("the server did not connect within %v", limit)})
+			&fetch.Error{Code: fetch.ErrNetwork, Retry: true,
+				Err: fmt.Errorf("the server did not connect within %v", limit)})
 		defer cancel()
 	}
 	defer l.Close()

@@ -99,7 +99,8 @@ func (b *transferBody) readLast(p []byte) (int, error) {
 // notRestarted returns the error for a number of bytes that shows that the body does not begin at the
 // offset.
 func (b *transferBody) notRestarted() error {
-	return &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("%w: it did not send the %d bytes after the offset", errRestartIgnored, b.size)}
+	return &fetch.Error{Code: fetch.ErrRange,
+		Err: fmt.Errorf("%w: it did not send the %d bytes after the offset", errRestartIgnored, b.size)}
 }
 
 func (b *transferBody) state() error {
@@ -116,7 +117,10 @@ const spliceLeast = 256 << 10
 
 // WriteTo implements io.WriterTo. The connection splices plaintext data to a file.
 func (b *transferBody) WriteTo(w io.Writer) (int64, error) {
-	if _, file := w.(io.ReaderFrom); !file || b.data == nil || b.data.TLS() != nil || b.limited || b.restarted || b.size >= 0 && b.size < spliceLeast || b.state() != nil {
+	_, file := w.(io.ReaderFrom)
+	small := b.size >= 0 && b.size < spliceLeast
+	if !file || b.data == nil || b.data.TLS() != nil || b.limited || b.restarted || small ||
+		b.state() != nil {
 		buf := buffers.Get().(*[256 << 10]byte)
 		defer buffers.Put(buf)
 		return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, buf[:])
@@ -210,7 +214,8 @@ func (b *transferBody) concluded() {
 	outcome := b.conclude()
 	err := outcome
 	if err == io.EOF && b.listing && contains(strings.ToLower(b.final.Text()), unread) {
-		err = &fetch.Error{Code: fetch.ErrRefused, Reply: replyOf(*b.final), Err: errors.New("the directory was not read")}
+		err = &fetch.Error{Code: fetch.ErrRefused, Reply: replyOf(*b.final),
+			Err: errors.New("the directory was not read")}
 	}
 	b.finish(err, outcome)
 }

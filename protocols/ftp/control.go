@@ -135,7 +135,8 @@ func (c *control) together(steps []step, trial bool) error {
 		if err := c.inStep(s, r); err != nil {
 			return err
 		}
-		if c.pipelining.mode == PipeliningAuto && len(steps) > 1 && (trial && i == 0 && tookForOne(r) || outOfOrder(steps, i, r)) {
+		if c.pipelining.mode == PipeliningAuto && len(steps) > 1 &&
+			(trial && i == 0 && tookForOne(r) || outOfOrder(steps, i, r)) {
 			return c.lines.Break(fmt.Errorf("%w: %w", errCannotPipeline, refusal(s.String(), r)))
 		}
 		if failed == nil {

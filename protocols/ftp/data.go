@@ -65,7 +65,9 @@ func (s *session) establish(ctx context.Context, dc *dataConn) error {
 	var failed error // of EPSV
 	if !s.noEPSV {
 		if dc.refused == nil {
-			if dc.conn, failed = s.dial(ctx, dc.port); failed == nil || ctx.Err() != nil || errors.Is(failed, fetch.ErrPolicy) && !isReserved(failed) {
+			dc.conn, failed = s.dial(ctx, dc.port)
+			if failed == nil || ctx.Err() != nil ||
+				errors.Is(failed, fetch.ErrPolicy) && !isReserved(failed) {
 				return failed
 			}
 		}
@@ -163,7 +165,8 @@ func (s *session) portCommand(dc *dataConn) (step, error) {
 		return step{}, dc.refused
 	}
 	ip, port := addr.Addr().Unmap().As4(), addr.Port()
-	return step{line: fmt.Sprintf("PORT %d,%d,%d,%d,%d,%d", ip[0], ip[1], ip[2], ip[3], port>>8, port&255)}, nil
+	line := fmt.Sprintf("PORT %d,%d,%d,%d,%d,%d", ip[0], ip[1], ip[2], ip[3], port>>8, port&255)
+	return step{line: line}, nil
 }
 
 // extendedPort finds the port in "Entering Extended Passive Mode (|||6446|)". The delimiter may be

@@ -58,7 +58,9 @@ func (s *session) digest(t *task, size int64) ([]fetch.Digest, error) {
 	return nil, nil
 }
 
-func (s *session) askDigest(t *task, verb string, parse func(wire.Reply) (fetch.Digest, bool)) ([]fetch.Digest, error) {
+func (s *session) askDigest(
+	t *task, verb string, parse func(wire.Reply) (fetch.Digest, bool),
+) ([]fetch.Digest, error) {
 	r, err := s.exchange(step{line: command(verb, t.name)})
 	if err != nil {
 		return nil, err

@@ -54,7 +54,9 @@ func hangsUp(code int, text string) bool {
 }
 
 // misconfigured lists words in fatal errors of vsftpd that last until its configuration is changed.
-var misconfigured = []string{"refusing to run", "cannot change directory", "chroot", "config", "bad bool", "unrecognised"}
+var misconfigured = []string{
+	"refusing to run", "cannot change directory", "chroot", "config", "bad bool", "unrecognised",
+}
 
 func refusal(command string, r wire.Reply) *fetch.Error {
 	code, retry := classify(r)
@@ -102,15 +104,23 @@ func classify(r wire.Reply) (code fetch.Code, retry bool) {
 // Code 550 means "requested action not taken", for any reason. The text gives the reason.
 var (
 	// absent lists phrases for a missing file.
-	absent = []string{"no such", "not found", "not exist", "nonexist", "cannot find", "can't find", "couldn't find",
-		"could not find", "unable to find", "unknown file", "no file", "failed to change directory", "invalid directory"}
+	absent = []string{
+		"no such", "not found", "not exist", "nonexist", "cannot find", "can't find",
+		"couldn't find", "could not find", "unable to find", "unknown file", "no file",
+		"failed to change directory", "invalid directory",
+	}
 	// denied lists phrases for an existing file that may not be retrieved.
-	denied = []string{"permission", "denied", "not permitted", "not allowed", "forbidden", "access", "privilege",
-		"authori", "regular file", "plain file", "directory"}
+	denied = []string{
+		"permission", "denied", "not permitted", "not allowed", "forbidden", "access", "privilege",
+		"authori", "regular file", "plain file", "directory",
+	}
 	// unread lists phrases of a positive final reply to a listing whose directory could not be read,
 	// such as vsftpd's "226 Transfer done (but failed to open directory)."
-	unread = []string{"failed to open", "permission denied", "access denied", "access is denied", "cannot open", "can't open",
-		"could not open", "couldn't open", "unable to open", "cannot read", "could not read", "unable to read"}
+	unread = []string{
+		"failed to open", "permission denied", "access denied", "access is denied", "cannot open",
+		"can't open", "could not open", "couldn't open", "unable to open", "cannot read",
+		"could not read", "unable to read",
+	}
 )
 
 func contains(text string, words []string) bool {
@@ -120,7 +130,8 @@ func contains(text string, words []string) bool {
 // isRefusal reports whether the server refused the file, rather than the command or the user.
 func isRefusal(err error) bool {
 	var e *fetch.Error
-	return errors.As(err, &e) && (e.Code == fetch.ErrNotFound || e.Code == fetch.ErrRefused) && e.Reply.Code == 550
+	return errors.As(err, &e) && e.Reply.Code == 550 &&
+		(e.Code == fetch.ErrNotFound || e.Code == fetch.ErrRefused)
 }
 
 // isUnknown reports whether the server does not implement a command, or not with this argument.

@@ -98,11 +98,16 @@ func newDriver(env fetch.Env, opts Options) *opener {
 	if opts.MaxConns <= 0 {
 		opts.MaxConns = 6
 	}
-	return &opener{env: env, opts: opts, pipelining: newPipelining(opts.Pipelining), restarts: newRestarts(), unannounced: bounded.NewSet[string](maxServers), pool: driver.NewPool[key](env, driver.PoolOptions[*session]{
+	pool := driver.NewPool[key](env, driver.PoolOptions[*session]{
 		MaxIdle: opts.MaxConns, MaxOpen: opts.MaxConns, IdleTimeout: idleTime,
 		Conn:  (*session).idleConn,
 		Close: func(s *session) { s.close() },
-	})}
+	})
+	return &opener{
+		env: env, opts: opts, pool: pool,
+		pipelining: newPipelining(opts.Pipelining), restarts: newRestarts(),
+		unannounced: bounded.NewSet[string](maxServers),
+	}
 }
 
 func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }
@@ -139,7 +144,8 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 func (d *opener) otherKind(ctx context.Context, t *task, err error) error {
 	other, what := t.otherKind()
 	var refused *fetch.Error
-	if other == nil || !errors.As(err, &refused) || t.kind == retrieve && contains(strings.ToLower(refused.Reply.Text), absent) {
+	if other == nil || !errors.As(err, &refused) ||
+		t.kind == retrieve && contains(strings.ToLower(refused.Reply.Text), absent) {
 		return err
 	}
 	resp, oerr := d.run(ctx, other)
@@ -150,7 +156,8 @@ func (d *opener) otherKind(ctx context.Context, t *task, err error) error {
 	if (resp.Kind == fetch.KindListing) != (t.kind == retrieve) {
 		return err
 	}
-	e := &fetch.Error{Code: fetch.ErrRefused, Reply: refused.Reply, Err: fmt.Errorf("%s: %s", what, other.base.Redacted())}
+	e := &fetch.Error{Code: fetch.ErrRefused, Reply: refused.Reply,
+		Err: fmt.Errorf("%s: %s", what, other.base.Redacted())}
 	if t.kind == retrieve {
 		e.Reason.Kind = fetch.ReasonDirectory
 	}
@@ -189,10 +196,12 @@ func (t *task) key() key {
 }
 
 func (d *opener) dial(ctx context.Context, t *task) (*session, error) {
-	c := &control{env: d.env, addr: t.addr(), host: t.url.Host, implicit: t.implicit(), pipelining: d.pipelining}
+	c := &control{env: d.env, addr: t.addr(), host: t.url.Host, implicit: t.implicit(),
+		pipelining: d.pipelining}
 	s := &session{conversation: c, control: c, opts: &d.opts, restarts: d.restarts}
 	err := s.login(ctx, t, func(user string, attempt int) (fetch.Credential, error) {
-		return d.env.Credential(ctx, fetch.Challenge{URL: t.req.URL, Mechanism: "ftp", User: user, Attempt: attempt})
+		return d.env.Credential(ctx, fetch.Challenge{URL: t.req.URL, Mechanism: "ftp",
+			User: user, Attempt: attempt})
 	}, d.env.Identity().Email)
 	if err != nil {
 		c.abort()
@@ -236,7 +245,8 @@ func (d *opener) perform(ctx context.Context, l lease, t *task) (*fetch.Response
 		listing: t.kind != retrieve, restarted: x.meta.Range.Offset > 0, left: x.limit, limited: x.limit > 0}
 	b.warn = func() {
 		if d.unannounced.Add(t.addr()) {
-			d.env.Logger().Warn("the server ends listings without the TLS close_notify, so entries may be missing", "server", t.addr())
+			d.env.Logger().Warn("the server ends listings without the TLS close_notify, so entries may be missing",
+				"server", t.addr())
 		}
 	}
 	if offset := x.meta.Range.Offset; x.announced > 0 && offset > 0 && !b.limited {

@@ -105,13 +105,15 @@ func (t *task) entries(r io.Reader, contentType string) iter.Seq2[fetch.Entry, e
 		case failed != nil:
 			yield(fetch.Entry{}, failed)
 		case t.kind == match && !found:
-			yield(fetch.Entry{}, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("no name matches %q", t.url.Name)})
+			yield(fetch.Entry{}, &fetch.Error{Code: fetch.ErrNotFound,
+				Err: fmt.Errorf("no name matches %q", t.url.Name)})
 		}
 	}
 }
 
 func notRead(line string) error {
-	e := &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("the directory was not read completely: %s", line)}
+	e := &fetch.Error{Code: fetch.ErrServer,
+		Err: fmt.Errorf("the directory was not read completely: %s", line)}
 	if contains(strings.ToLower(line), []string{"denied", "not permitted"}) {
 		e.Code = fetch.ErrRefused
 	}
@@ -128,7 +130,8 @@ const maxListingLine = 16 << 10
 
 // entry converts an entry of a listing of dir.
 func (t *task) entry(dir uri.FTP, e listing.Entry) fetch.Entry {
-	entry := fetch.Entry{Name: e.Name, Kind: fetch.EntryObject, Rel: "item", Size: e.Size, ModTime: e.ModTime, Sys: e}
+	entry := fetch.Entry{Name: e.Name, Kind: fetch.EntryObject, Rel: "item",
+		Size: e.Size, ModTime: e.ModTime, Sys: e}
 	switch e.Kind {
 	case listing.Unparsed:
 		entry.Kind, entry.Rel = fetch.EntryText, ""

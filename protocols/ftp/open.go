@@ -284,7 +284,9 @@ func (s *session) announce(verb, name string) (reply wire.Reply, err error) {
 
 // announcement matches the size in a preliminary reply: "150 Opening BINARY mode data connection
 // for motd (9 bytes)."
-var announcement = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\((\d{1,18}) bytes?\)`) })
+var announcement = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\((\d{1,18}) bytes?\)`)
+})
 
 // announcedSize ignores the file name, which may look like a size.
 func announcedSize(text, name string) int64 {

@@ -34,7 +34,7 @@ const (
 	// trialWait and trialTrips limit the wait for the reply to a pipelined command, in time and in
 	// round trips, whichever is longer. They apply until a server has replied to such commands.
 	trialWait, trialTrips = time.Second, 5
-	maxServers = 1024
+	maxServers            = 1024
 )
 
 var errCannotPipeline = errors.New("the server did not reply to pipelined commands one by one")
@@ -45,7 +45,10 @@ type pipelining struct {
 }
 
 func newPipelining(mode Pipelining) *pipelining {
-	return &pipelining{mode: mode, able: bounded.NewSet[string](maxServers), unable: bounded.NewSet[string](maxServers)}
+	return &pipelining{
+		mode: mode,
+		able: bounded.NewSet[string](maxServers), unable: bounded.NewSet[string](maxServers),
+	}
 }
 
 // depth returns how many commands may be sent together. Trial is true if they may be lost.
@@ -91,8 +94,9 @@ func outOfOrder(steps []step, i int, r wire.Reply) bool {
 	case !isUnknown(r):
 		return false
 	}
+	words := strings.FieldsFunc(strings.ToUpper(r.Text()), func(c rune) bool { return c < 'A' || c > 'Z' })
 	named := func(verb string) bool {
-		return slices.Contains(strings.FieldsFunc(strings.ToUpper(r.Text()), func(c rune) bool { return c < 'A' || c > 'Z' }), verb)
+		return slices.Contains(words, verb)
 	}
 	return !named(own) && slices.ContainsFunc(steps, func(s step) bool { return named(s.verb()) })
 }

@@ -80,7 +80,9 @@ func (s *session) login(ctx context.Context, t *task, credential credentialFunc,
 			return refused
 		}
 		if err == nil {
-			err = s.identify(cred, func() (fetch.Credential, error) { return credential(cred.User, attempt) })
+			err = s.identify(cred, func() (fetch.Credential, error) {
+				return credential(cred.User, attempt)
+			})
 		}
 		if err == nil {
 			break
@@ -95,7 +97,9 @@ func (s *session) login(ctx context.Context, t *task, credential credentialFunc,
 
 // identity returns the credentials to log in with. A password that the URL does not have is looked
 // up only when the server requests it.
-func (t *task) identity(credential credentialFunc, email string, attempt int) (cred fetch.Credential, anonymous bool, err error) {
+func (t *task) identity(
+	credential credentialFunc, email string, attempt int,
+) (cred fetch.Credential, anonymous bool, err error) {
 	login := t.url.Login
 	if attempt == 1 && login.HasName && !login.HasPassword {
 		return fetch.Credential{User: login.Name}, false, nil

@@ -49,7 +49,8 @@ func (d *opener) newTask(req *fetch.Request) (*task, error) {
 	case req.Op == fetch.OpStat:
 		t.kind, t.typ = inspect, d.typeOf(u)
 		if pattern != nil {
-			return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%q is a pattern for names", u.Name),
+			return nil, &fetch.Error{Code: fetch.ErrNotRetrievable,
+				Err:  fmt.Errorf("%q is a pattern for names", u.Name),
 				Hint: "list the matches, or write %2A for a literal asterisk"}
 		}
 		if u.Type == 'd' {
@@ -166,9 +167,10 @@ func (d *opener) typeOf(u uri.FTP) string {
 // textSuffixes lists the suffixes of plain text files.
 var textSuffixes = map[string]bool{
 	".txt": true, ".text": true, ".asc": true, ".md": true, ".me": true, ".faq": true, ".tex": true,
-	".htm": true, ".html": true, ".xml": true, ".css": true, ".csv": true, ".tsv": true, ".json": true,
-	".c": true, ".h": true, ".cc": true, ".f": true, ".go": true, ".java": true, ".js": true, ".p": true,
-	".pl": true, ".py": true, ".sh": true, ".bat": true, ".cfg": true, ".conf": true, ".ini": true, ".log": true,
+	".htm": true, ".html": true, ".xml": true, ".css": true, ".csv": true, ".tsv": true,
+	".json": true, ".c": true, ".h": true, ".cc": true, ".f": true, ".go": true, ".java": true,
+	".js": true, ".p": true, ".pl": true, ".py": true, ".sh": true, ".bat": true, ".cfg": true,
+	".conf": true, ".ini": true, ".log": true,
 }
 
 // wildcard returns the decoded pieces between the asterisks in the last segment of u, or nil if

@@ -46,10 +46,11 @@ func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 func With(opts Options) fetch.Loader {
 	return func(env fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{
-			Name:    "gemini",
-			Port:    port,
-			Ops:     []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
-			Traits:  fetch.Traits{Tree: true, Pages: true, Robots: "/robots.txt", FirstUse: true, Identities: true},
+			Name: "gemini",
+			Port: port,
+			Ops:  []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+			Traits: fetch.Traits{Tree: true, Pages: true, Robots: "/robots.txt",
+				FirstUse: true, Identities: true},
 			Summary: "pages and files over the Gemini protocol, with TLS",
 			Driver:  &opener{env: env, reg: reg, known: &known{file: opts.Certificates}},
 		})
@@ -89,7 +90,8 @@ func parse(u uri.URI) (request, error) {
 
 func (r request) check() error {
 	if n := len(r.url) + len(r.query); n > maxURL {
-		return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("the URL has %d bytes, the limit is %d", n, maxURL)}
+		return &fetch.Error{Code: fetch.ErrURL,
+			Err: fmt.Errorf("the URL has %d bytes, the limit is %d", n, maxURL)}
 	}
 	return wire.CheckLine(r.url + r.query)
 }
@@ -169,7 +171,10 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps := []string{"start TLS, and compare the certificate with the stored one", fmt.Sprintf("send %q", out.shown())}
+	steps := []string{
+		"start TLS, and compare the certificate with the stored one",
+		fmt.Sprintf("send %q", out.shown()),
+	}
 	if req.Op == fetch.OpStat {
 		steps = append(steps, "close the connection after the header")
 	}

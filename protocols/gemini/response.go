@@ -54,11 +54,12 @@ func (r *response) formAnswer(form map[string][]string) (string, bool) {
 func (r *response) interpret(req *fetch.Request) (*fetch.Response, error) {
 	switch r.class() {
 	case 2:
-		return r.Success(req, smallnet.Page{Base: req.URL, Schemes: r.schemes}) // over TLS, so the client can detect the end
+		return r.Success(req, smallnet.Page{Base: req.URL, Schemes: r.schemes})
 	case 3:
 		to, err := uri.Parse(r.Text)
 		if err != nil || to.IsZero() {
-			return nil, &fetch.Error{Code: fetch.ErrRedirect, Reply: r.Reply(), Err: errors.New("the server redirects to an invalid URL")}
+			return nil, &fetch.Error{Code: fetch.ErrRedirect, Reply: r.Reply(),
+				Err: errors.New("the server redirects to an invalid URL")}
 		}
 		resp := &fetch.Response{Location: []uri.URI{to}, Body: fetch.NoBody}
 		resp.Reply = r.Reply()
@@ -92,11 +93,14 @@ func (r *response) failure(req *fetch.Request) error {
 		e.Code, e.Reason = fetch.ErrAuth, fetch.Reason{Kind: fetch.ReasonIdentity, Host: req.URL.Host()}
 		switch r.Status {
 		case certificateRequired:
-			e.Err, e.Hint = errors.New("the server requires a client certificate"), "use a client certificate that the server accepts"
+			e.Err = errors.New("the server requires a client certificate")
+			e.Hint = "use a client certificate that the server accepts"
 		case certificateNotAuthorized:
-			e.Err, e.Hint = errors.New("the client certificate is not authorized"), "use another client certificate"
+			e.Err = errors.New("the client certificate is not authorized")
+			e.Hint = "use another client certificate"
 		case certificateNotValid:
-			e.Err, e.Hint = errors.New("the client certificate is not valid"), "use another client certificate; the validity period of this one may be wrong"
+			e.Err = errors.New("the client certificate is not valid")
+			e.Hint = "use another client certificate; the validity period of this one may be wrong"
 		default:
 			e.Err = errors.New("the server requires a different client certificate")
 		}
@@ -107,7 +111,8 @@ func (r *response) failure(req *fetch.Request) error {
 func (r *response) inputError(req *fetch.Request, e *fetch.Error) error {
 	if r.Status == sensitiveInput {
 		e.Code, e.Reason = fetch.ErrNeedForm, fetch.Reason{Kind: fetch.ReasonForm, Question: r.prompt()}
-		e.Err = &fetch.FormError{Form: fetch.Form{Fields: []fetch.Field{{Name: r.prompt(), Kind: fetch.FieldSecret}}}}
+		field := fetch.Field{Name: r.prompt(), Kind: fetch.FieldSecret}
+		e.Err = &fetch.FormError{Form: fetch.Form{Fields: []fetch.Field{field}}}
 		e.Hint = "answer it"
 		return e
 	}

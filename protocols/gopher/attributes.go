@@ -23,7 +23,8 @@ type Attribute struct {
 	Lines []string `json:"lines,omitempty"` // without the space
 }
 
-var errAttributes = &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the attributes of an item are too long")}
+var errAttributes = &fetch.Error{Code: fetch.ErrProtocol,
+	Err: errors.New("the attributes of an item are too long")}
 
 type attributes struct {
 	list []Attribute

@@ -24,8 +24,10 @@ type conn struct {
 // ask connects to the server of g, sends the request and waits for the first byte of the reply. An
 // empty reply is not an error.
 func (d *opener) ask(ctx context.Context, g uri.Gopher, req request) (*conn, error) {
-	ask := driver.Question{Addr: net.JoinHostPort(g.Host, strconv.Itoa(int(g.Port))), Lines: []string{req.line},
-		Data: req.data.text, Shown: req.data.shown}
+	ask := driver.Question{
+		Addr:  net.JoinHostPort(g.Host, strconv.Itoa(int(g.Port))),
+		Lines: []string{req.line}, Data: req.data.text, Shown: req.data.shown,
+	}
 	if g.Scheme == "gophers" {
 		ask.TLS = d.env.TLSConfig(ctx, g.Host)
 	}

@@ -50,7 +50,8 @@ func failureIn(line string) error {
 	e := &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("the server returned an error")}
 	title, item := parseItem(line)
 	switch {
-	case strings.Count(line, "\t") >= 3 && (item.Type == "3" || item.Type == "0" && item.Host == "error.host" && item.Port == 1):
+	case strings.Count(line, "\t") >= 3 &&
+		(item.Type == "3" || item.Type == "0" && item.Host == "error.host" && item.Port == 1):
 		e.Reply.Text = wire.Text(title)
 	case strings.HasPrefix(line, "Error: File or directory not found!"):
 		e.Reply.Text = wire.Text(line)

@@ -147,20 +147,26 @@ func (d *opener) redirect(req *fetch.Request, g uri.Gopher) (uri.URI, error) {
 		if err != nil {
 			return uri.URI{}, err
 		}
-		return uri.URI{}, &fetch.Error{Code: fetch.ErrInteractive, Err: fmt.Errorf("an item of type %c is a session", g.Type),
+		return uri.URI{}, &fetch.Error{Code: fetch.ErrInteractive,
+			Err:  fmt.Errorf("an item of type %c is a session", g.Type),
 			Hint: "open " + session.Redacted()}
 	case g.Type == 'i' || g.Type == '3':
-		return uri.URI{}, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("an item of type %c is a line of a menu", g.Type)}
+		return uri.URI{}, &fetch.Error{Code: fetch.ErrNotRetrievable,
+			Err: fmt.Errorf("an item of type %c is a line of a menu", g.Type)}
 	case req.Op == fetch.OpList && !isMenu(typ.media):
-		return uri.URI{}, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("not a menu: %w", errors.ErrUnsupported)}
+		return uri.URI{}, &fetch.Error{Code: fetch.ErrNotRetrievable,
+			Err: fmt.Errorf("not a menu: %w", errors.ErrUnsupported)}
 	case g.Type == '7' && g.Search == "" && typ.media != attributesMedia &&
 		(req.Op != fetch.OpStat || !needsAttributes(req, g)):
-		return uri.URI{}, &fetch.Error{Code: fetch.ErrNeedSearch, Hint: "add the words after a tab: " + searchExample(req.URL)}
+		return uri.URI{}, &fetch.Error{Code: fetch.ErrNeedSearch,
+			Hint: "add the words after a tab: " + searchExample(req.URL)}
 	// Only a form in a URL is sent as several lines, which another server might execute.
 	case g.Form != nil && !req.From.IsZero():
-		return uri.URI{}, &fetch.Error{Code: fetch.ErrPolicy, Err: fmt.Errorf("%s links to a form that is already filled in", req.From.Redacted())}
+		return uri.URI{}, &fetch.Error{Code: fetch.ErrPolicy,
+			Err: fmt.Errorf("%s links to a form that is already filled in", req.From.Redacted())}
 	case g.Form != nil && d.env.ForeignRequest(req):
-		return uri.URI{}, &fetch.Error{Code: fetch.ErrPolicy, Err: errors.New("an untrusted request may not fill in a form")}
+		return uri.URI{}, &fetch.Error{Code: fetch.ErrPolicy,
+			Err: errors.New("an untrusted request may not fill in a form")}
 	}
 	return uri.URI{}, nil
 }
@@ -180,7 +186,8 @@ func (d *opener) item(ctx context.Context, req *fetch.Request, g uri.Gopher) (*f
 		}
 		changed = modTime(list)
 		if known := req.IfChanged.ModTime; !known.IsZero() && !changed.IsZero() && !changed.After(known) {
-			return nil, &fetch.Error{Code: fetch.ErrNotModified, Err: errors.New("not modified according to the attributes")}
+			return nil, &fetch.Error{Code: fetch.ErrNotModified,
+				Err: errors.New("not modified according to the attributes")}
 		}
 		if g.Plus, data, err = planRequest(req, list); err != nil {
 			return nil, err
@@ -221,7 +228,8 @@ func needsAttributes(req *fetch.Request, g uri.Gopher) bool {
 	case req.Op == fetch.OpStat:
 		return strings.HasPrefix(g.Plus, "+") || g.Plus == "?"
 	}
-	return req.Form != nil || g.Plus == "?" || g.Plus == "+" && (hasPreference(req) || !req.IfChanged.ModTime.IsZero())
+	return req.Form != nil || g.Plus == "?" ||
+		g.Plus == "+" && (hasPreference(req) || !req.IfChanged.ModTime.IsZero())
 }
 
 // planRequest returns the rest of a request after its attributes were read: the Gopher+ string with
@@ -240,12 +248,15 @@ func planRequest(req *fetch.Request, list []Attribute) (plus string, data block,
 			return "", data, formError(form, err)
 		}
 	case req.Form != nil:
-		return "", data, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.New("the item has no form to fill in")}
+		return "", data, &fetch.Error{Code: fetch.ErrNotRetrievable,
+			Err: errors.New("the item has no form to fill in")}
 	}
 	return plus, data, nil
 }
 
-func (d *opener) get(ctx context.Context, req *fetch.Request, g uri.Gopher, out request) (*fetch.Response, error) {
+func (d *opener) get(
+	ctx context.Context, req *fetch.Request, g uri.Gopher, out request,
+) (*fetch.Response, error) {
 	c, err := d.ask(ctx, g, out)
 	if err != nil {
 		return nil, err
@@ -308,7 +319,8 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		steps = append(steps, fmt.Sprintf("send %q", out.line), "connect again and send a request based on the attributes")
+		steps = append(steps, fmt.Sprintf("send %q", out.line),
+			"connect again and send a request based on the attributes")
 		g.Plus = "+"
 	}
 	out, err := newRequest(g, formData(g))

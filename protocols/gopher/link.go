@@ -43,7 +43,8 @@ func (m *menu) link(typ byte, item Item) (uri.URI, error) {
 		return otherURL("http", host, cmp.Or(port, defaultPort), 80, escapePath(path[1:]))
 	}
 	g := uri.Gopher{Scheme: "gopher", Host: host, Port: port, Type: typ, Selector: item.Selector}
-	if m.base.Scheme == "gophers" && strings.EqualFold(host, m.base.Host) && cmp.Or(port, defaultPort) == m.base.Port {
+	if m.base.Scheme == "gophers" && strings.EqualFold(host, m.base.Host) &&
+		cmp.Or(port, defaultPort) == m.base.Port {
 		// A menu item cannot select TLS. This server supports it on the port of the menu.
 		// Otherwise the second request would be in plaintext.
 		g.Scheme = "gophers"
@@ -79,7 +80,8 @@ type server struct {
 func isPlain(s string) bool {
 	for i := range len(s) {
 		switch c := s[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '/', c == '-', c == '.', c == '_':
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case c == '/', c == '-', c == '.', c == '_':
 		default:
 			return false
 		}

@@ -33,8 +33,10 @@ type Item struct {
 }
 
 // typeWords has the words for item types whose kind or media type does not tell what they are.
-var typeWords = map[string]string{"I": "image", ":": "image", "s": "sound", "<": "sound", ";": "movie", "d": "document", "P": "document",
-	"h": "page", "4": "binhex", "5": "archive", "6": "uuencode", "9": "binary"}
+var typeWords = map[string]string{
+	"I": "image", ":": "image", "s": "sound", "<": "sound", ";": "movie", "d": "document",
+	"P": "document", "h": "page", "4": "binhex", "5": "archive", "6": "uuencode", "9": "binary",
+}
 
 // EntryFacts implements [fetch.EntryRecord].
 func (i Item) EntryFacts() fetch.Facts {
@@ -68,7 +70,8 @@ func (m *menu) entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
 			}
 			var e fetch.Entry
 			if len(line) > maxItem {
-				e = fetch.Entry{Name: wire.Text(string(line[:200])) + "...", Kind: fetch.EntryError, Size: -1}
+				name := wire.Text(string(line[:200])) + "..."
+				e = fetch.Entry{Name: name, Kind: fetch.EntryError, Size: -1}
 			} else {
 				e = m.entry(string(line))
 			}
@@ -81,7 +84,8 @@ func (m *menu) entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
 			}
 		}
 		if read > 0 && items == 0 {
-			yield(fetch.Entry{}, &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the response is not a menu: none of its lines is an item")})
+			yield(fetch.Entry{}, &fetch.Error{Code: fetch.ErrProtocol,
+				Err: errors.New("the response is not a menu: none of its lines is an item")})
 		}
 	}
 }

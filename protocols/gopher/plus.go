@@ -48,7 +48,8 @@ func (c *conn) plusHeader() (header, bool, error) {
 	for n := 1; n <= maxHeader; n++ {
 		buf, err := c.Peek(n)
 		if err == io.EOF && isCutHeader(string(buf)) {
-			return plain, false, &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("the reply ends within its header: %q", buf)}
+			return plain, false, &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
+				Err: fmt.Errorf("the reply ends within its header: %q", buf)}
 		}
 		if err != nil {
 			return plain, false, notEOF(err)
@@ -94,7 +95,8 @@ func parseHeader(line string) (header, bool, error) {
 		h.size = untilClose
 	default:
 		if len(number) > maxDigits && strings.Trim(number, "0123456789") == "" {
-			return header{}, false, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the announced size is too large: %.30s bytes", number)}
+			return header{}, false, &fetch.Error{Code: fetch.ErrProtocol,
+				Err: fmt.Errorf("the announced size is too large: %.30s bytes", number)}
 		}
 		n, err := strconv.ParseUint(number, 10, 62)
 		if err != nil {
@@ -129,7 +131,8 @@ func (r dotReader) Read(p []byte) (int, error) {
 	case r.lenient:
 		err = io.EOF
 	default:
-		err = &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: errors.New("the reply ends without the final dot")}
+		err = &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
+			Err: errors.New("the reply ends without the final dot")}
 	}
 	return n, err
 }
@@ -189,7 +192,8 @@ func (d *opener) plusFailure(c *conn, h header, g uri.Gopher) error {
 		location, _, _ := strings.Cut(rest, "\n")
 		to := newMenu(g).entry(location).URL
 		if to.IsZero() {
-			e.Code, e.Err = fetch.ErrRedirect, errors.New("the server does not return the new location of the item")
+			e.Code = fetch.ErrRedirect
+			e.Err = errors.New("the server does not return the new location of the item")
 			return e
 		}
 		return &movedError{to, e.Reply}

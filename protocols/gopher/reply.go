@@ -87,9 +87,11 @@ func (d *opener) readHeader(c *conn, g uri.Gopher) (itemType, header, error) {
 		return itemTypes[g.Type], plain, nil
 	}
 	if _, err := c.Peek(1); err == io.EOF {
-		return itemType{}, plain, &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: errors.New("the server closed the connection without a response")}
+		return itemType{}, plain, &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
+			Err: errors.New("the server closed the connection without a response")}
 	}
-	return itemType{}, plain, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.New("the server has no Gopher+ attributes")}
+	return itemType{}, plain, &fetch.Error{Code: fetch.ErrNotRetrievable,
+		Err: errors.New("the server has no Gopher+ attributes")}
 }
 
 // head peeks at the first bytes after the header. It returns at least one byte unless the content
@@ -110,7 +112,9 @@ func (c *conn) head(h header) ([]byte, error) {
 
 // attributesReply returns the response for the attributes of one item. They are short, and are
 // returned both as the body and in the header.
-func attributesReply(c *conn, req *fetch.Request, g uri.Gopher, content io.Reader) (*fetch.Response, error) {
+func attributesReply(
+	c *conn, req *fetch.Request, g uri.Gopher, content io.Reader,
+) (*fetch.Response, error) {
 	data, err := io.ReadAll(io.LimitReader(content, maxAttributes+1))
 	if err != nil {
 		return nil, err

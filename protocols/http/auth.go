@@ -34,8 +34,10 @@ type authenticator struct {
 func (d *opener) authenticators(ctx context.Context, req *fetch.Request, t *target) []*authenticator {
 	var all []*authenticator
 	if t.header.Get("Authorization") == "" && t.cookies != nil {
-		a := &authenticator{driver: d, status: http.StatusUnauthorized, challengeField: "WWW-Authenticate",
-			loginField: "Authorization", url: req.URL, foreign: d.env.Foreign(ctx)}
+		a := &authenticator{
+			driver: d, url: req.URL, foreign: d.env.Foreign(ctx), status: http.StatusUnauthorized,
+			challengeField: "WWW-Authenticate", loginField: "Authorization",
+		}
 		if !a.foreign {
 			a.login = d.logins.find(req.URL)
 			a.known = a.login != nil
@@ -43,8 +45,10 @@ func (d *opener) authenticators(ctx context.Context, req *fetch.Request, t *targ
 		all = append(all, a)
 	}
 	if !t.proxy.IsZero() && t.header.Get("Proxy-Authorization") == "" {
-		a := &authenticator{driver: d, status: http.StatusProxyAuthRequired, challengeField: "Proxy-Authenticate",
-			loginField: "Proxy-Authorization", url: t.proxy, mechanism: "proxy"}
+		a := &authenticator{
+			driver: d, url: t.proxy, mechanism: "proxy", status: http.StatusProxyAuthRequired,
+			challengeField: "Proxy-Authenticate", loginField: "Proxy-Authorization",
+		}
 		if user, ok := t.proxy.User(); ok {
 			password, _ := t.proxy.Password()
 			a.login = &login{user: user, password: password}

@@ -62,7 +62,8 @@ func newBody(ex *exchange) *responseBody {
 func (b *responseBody) expire() { b.cancel(b.idleError()) }
 
 func (b *responseBody) idleError() error {
-	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("nothing received for %v", b.idle)}
+	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
+		Err: fmt.Errorf("nothing received for %v", b.idle)}
 }
 
 func (b *responseBody) Read(p []byte) (int, error) {

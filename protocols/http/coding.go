@@ -185,7 +185,8 @@ func (l *layer) begin() (err error) {
 func (l *layer) end() error {
 	extra, err := l.src.ReadByte()
 	if err == nil {
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("unexpected data (0x%02x) after the end of the %s coding", extra, l.coding)}
+		return &fetch.Error{Code: fetch.ErrProtocol,
+			Err: fmt.Errorf("unexpected data (0x%02x) after the end of the %s coding", extra, l.coding)}
 	}
 	return err
 }

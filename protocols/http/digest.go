@@ -101,7 +101,8 @@ func listedDigests(_ *digestField, value string, found func(string, []byte)) err
 // oneDigest reads a digest in base64. A checksum of the checksums of N parts ends in "-N". It does not
 // cover the content, so it is ignored.
 func oneDigest(f *digestField, value string, found func(string, []byte)) error {
-	if digits, parts, ok := strings.Cut(value, "-"); ok && f.stored && digits != "" && parts != "" && strings.Trim(parts, "0123456789") == "" {
+	digits, parts, ok := strings.Cut(value, "-")
+	if ok && f.stored && digits != "" && parts != "" && strings.Trim(parts, "0123456789") == "" {
 		return errors.New("it covers the checksums of parts")
 	}
 	sum, err := base64.StdEncoding.DecodeString(value)
@@ -134,7 +135,9 @@ func linkedDigest(_ *digestField, value string, found func(string, []byte)) erro
 }
 
 // readDigests returns the digests in the fields of h. It passes those that it ignores to ignored.
-func readDigests(h http.Header, fields []digestField, ignored func(field, value string, err error)) []fetch.Digest {
+func readDigests(
+	h http.Header, fields []digestField, ignored func(field, value string, err error),
+) []fetch.Digest {
 	var all []fetch.Digest
 	for i := range fields {
 		f := &fields[i]
@@ -147,7 +150,8 @@ func readDigests(h http.Header, fields []digestField, ignored func(field, value 
 				case len(sum) != hash.Size():
 					ignored(f.name, value, errDigestSize)
 				default:
-					all = append(all, fetch.Digest{Algorithm: algorithm, Sum: sum, By: strings.ToLower(f.name), Covers: f.covers})
+					all = append(all, fetch.Digest{Algorithm: algorithm, Sum: sum,
+						By: strings.ToLower(f.name), Covers: f.covers})
 				}
 			})
 			if err != nil {
@@ -165,7 +169,8 @@ func (ex *exchange) digests(partial, decoded bool) []fetch.Digest {
 		return nil
 	}
 	coding := strings.ToLower(h.Get("Content-Encoding"))
-	if stored := strings.ToLower(h.Get("X-Goog-Stored-Content-Encoding")); stored != "" && strings.TrimPrefix(stored, "identity") != coding {
+	stored := strings.ToLower(h.Get("X-Goog-Stored-Content-Encoding"))
+	if stored != "" && strings.TrimPrefix(stored, "identity") != coding {
 		all = without(all, func(d fetch.Digest) bool { return d.By == "x-goog-hash" })
 	}
 	composite := strings.EqualFold(h.Get("X-Amz-Checksum-Type"), "COMPOSITE")
@@ -195,7 +200,8 @@ func (ex *exchange) linkedDigests() []fetch.Digest {
 
 func (ex *exchange) ignoreDigest(field, value string, err error) {
 	ex.driver.env.Logger().Info("a stated digest is ignored", "url", ex.req.URL.Redacted(), "field", field,
-		"value", fetch.Printable(fmt.Sprintf("%.100s", value)), "reason", fetch.Printable(fmt.Sprintf("%.100s", err)))
+		"value", fetch.Printable(fmt.Sprintf("%.100s", value)),
+		"reason", fetch.Printable(fmt.Sprintf("%.100s", err)))
 }
 
 func without(list []fetch.Digest, drop func(fetch.Digest) bool) []fetch.Digest {

@@ -31,7 +31,9 @@ type exchange struct {
 	in     *incoming  // its receiving direction; nil with HTTP/2
 }
 
-func (d *opener) send(ctx context.Context, req *fetch.Request, t *target, auth []*authenticator, rec *record) (*exchange, error) {
+func (d *opener) send(
+	ctx context.Context, req *fetch.Request, t *target, auth []*authenticator, rec *record,
+) (*exchange, error) {
 	ex := &exchange{driver: d, req: req, target: t}
 	ex.ctx, ex.cancel = context.WithCancelCause(ctx)
 	w := newWait(ctx, d.env.Timeouts(), t.body != nil, ex.cancel)
@@ -127,8 +129,10 @@ func failure(ctx context.Context, err error) error {
 		return &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
 			Err: fmt.Errorf("the server closed the connection without a response: %w", err)}
 	case errors.As(err, &netErr) && netErr.Timeout():
-		return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("no response in time: %w", err)}
-	case errors.As(err, &netErr), errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrClosedPipe), errors.Is(err, io.ErrUnexpectedEOF):
+		return &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
+			Err: fmt.Errorf("no response in time: %w", err)}
+	case errors.As(err, &netErr), errors.Is(err, net.ErrClosed),
+		errors.Is(err, io.ErrClosedPipe), errors.Is(err, io.ErrUnexpectedEOF):
 		return err
 	}
 	return &fetch.Error{Code: fetch.ErrProtocol, Err: notHTTP(err)}
@@ -137,7 +141,9 @@ func failure(ctx context.Context, err error) error {
 // notHTTP returns the server's words from an error about a malformed response, without the place
 // where net/http detected it. These errors have no types.
 func notHTTP(err error) error {
-	for _, what := range []string{"malformed HTTP response ", "malformed HTTP status code ", "malformed HTTP version "} {
+	for _, what := range []string{
+		"malformed HTTP response ", "malformed HTTP status code ", "malformed HTTP version ",
+	} {
 		if _, rest, ok := strings.Cut(err.Error(), what); ok {
 			return fmt.Errorf("the server does not speak HTTP: it sent %s", rest)
 		}
@@ -145,7 +151,8 @@ func notHTTP(err error) error {
 	if _, line, ok := strings.Cut(err.Error(), "malformed MIME header line: "); ok {
 		line, _ = strconv.Unquote(line)
 		if name, _, ok := strings.Cut(line, ":"); ok && httpguts.ValidHeaderFieldName(name) {
-			return fmt.Errorf("the header field %s has a control character", name) // the value may be a secret
+			// The value may be a secret.
+			return fmt.Errorf("the header field %s has a control character", name)
 		}
 	}
 	if _, rest, ok := strings.Cut(err.Error(), "bad Content-Length "); ok {
@@ -154,7 +161,8 @@ func notHTTP(err error) error {
 	if strings.Contains(err.Error(), "readLoopPeekFailLocked") { // data arrived before a request
 		return errors.New("the server does not speak HTTP: it sent data before the request")
 	}
-	if inner := errors.Unwrap(err); inner != nil && strings.HasPrefix(err.Error(), "net/http: HTTP/1.x transport connection broken: ") {
+	const broken = "net/http: HTTP/1.x transport connection broken: "
+	if inner := errors.Unwrap(err); inner != nil && strings.HasPrefix(err.Error(), broken) {
 		return inner
 	}
 	return err
@@ -167,5 +175,6 @@ func isLost(err error) bool {
 	return text == "http: server closed idle connection" ||
 		strings.HasPrefix(text, "http2: client conn") || // was lost, or could not be established
 		strings.HasPrefix(text, "http2: server sent GOAWAY") ||
-		strings.HasPrefix(text, "stream error: ") && strings.HasSuffix(text, "received from peer") // not one of ours
+		// The others are ours.
+		strings.HasPrefix(text, "stream error: ") && strings.HasSuffix(text, "received from peer")
 }

@@ -80,7 +80,8 @@ func (z *gzipReader) end() error {
 	if _, err := io.ReadFull(z.src, tail[:]); err != nil {
 		return noEOF(err)
 	}
-	if binary.LittleEndian.Uint32(tail[:]) != z.sum.Sum32() || binary.LittleEndian.Uint32(tail[4:]) != z.size {
+	if binary.LittleEndian.Uint32(tail[:]) != z.sum.Sum32() ||
+		binary.LittleEndian.Uint32(tail[4:]) != z.size {
 		return errGzipSum
 	}
 	_, err := z.src.Peek(1)

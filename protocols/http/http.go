@@ -64,12 +64,17 @@ func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 func With(opts Options) fetch.Loader {
 	return func(env fetch.Env, reg *fetch.Registry) {
 		d := newDriver(env, opts)
-		ops := []fetch.Op{fetch.OpGet, fetch.OpStat}
-		traits := fetch.Traits{RedirectTarget: true, Tree: true, Pages: true, HTML: true, Robots: "/robots.txt", Stateless: true}
-		reg.Register(fetch.Scheme{Name: "http", Port: 80, Ops: ops, Ranges: true, RangeSets: true, ForwardProxy: true, Bodies: true, Traits: traits,
-			Summary: "Hypertext Transfer Protocol (RFC 9110)", Driver: d})
-		reg.Register(fetch.Scheme{Name: "https", Port: 443, Ops: ops, Ranges: true, RangeSets: true, Bodies: true, Traits: traits,
-			Summary: "HTTP over TLS, including HTTP/2 (RFC 9110)", Driver: d})
+		scheme := fetch.Scheme{
+			Name: "http", Port: 80, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat},
+			Ranges: true, RangeSets: true, ForwardProxy: true, Bodies: true, Driver: d,
+			Traits: fetch.Traits{RedirectTarget: true, Tree: true, Pages: true, HTML: true,
+				Robots: "/robots.txt", Stateless: true},
+			Summary: "Hypertext Transfer Protocol (RFC 9110)",
+		}
+		reg.Register(scheme)
+		scheme.Name, scheme.Port, scheme.ForwardProxy = "https", 443, false
+		scheme.Summary = "HTTP over TLS, including HTTP/2 (RFC 9110)"
+		reg.Register(scheme)
 	}
 }
 
@@ -127,7 +132,9 @@ func replyCode(err error) int {
 	return 0
 }
 
-func (d *opener) exchange(ctx context.Context, req *fetch.Request, method string, rec *record) (*fetch.Response, error) {
+func (d *opener) exchange(
+	ctx context.Context, req *fetch.Request, method string, rec *record,
+) (*fetch.Response, error) {
 	t, err := d.newTarget(ctx, req, method)
 	if err != nil {
 		return nil, err

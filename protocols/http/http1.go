@@ -48,7 +48,9 @@ func (h *http1) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, addr := req.Context(), address(req)
 	for {
 		closings := h.driver.closings.Load()
-		lease, err := h.conns.Get(ctx, addr, nil, func(ctx context.Context) (*http1Conn, error) { return h.dial(ctx, addr) })
+		lease, err := h.conns.Get(ctx, addr, nil, func(ctx context.Context) (*http1Conn, error) {
+			return h.dial(ctx, addr)
+		})
 		if err != nil {
 			return nil, err
 		}

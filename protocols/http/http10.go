@@ -88,7 +88,8 @@ func withChunks(p []byte) []byte {
 	first := bytes.IndexByte(p, '\n') + 1
 	for line := range strings.Lines(string(p[first:end])) {
 		name, value, _ := strings.Cut(line, ":")
-		if !strings.EqualFold(name, "Transfer-Encoding") || strings.EqualFold(strings.TrimSpace(value), "identity") {
+		if !strings.EqualFold(name, "Transfer-Encoding") ||
+			strings.EqualFold(strings.TrimSpace(value), "identity") {
 			continue
 		}
 		changed := append([]byte(version11), p[len(version10):first]...)

@@ -32,12 +32,16 @@ func (ex *exchange) partial() (*fetch.Response, error) {
 		return ex.content(fetch.Range{}, 0) // as if the server had ignored Range
 	}
 	switch sent := ex.target.header.Get("If-Range"); {
-	case len(ex.req.Ranges) == 0 && !part.serves(want), len(ex.req.Ranges) > 0 && !slices.ContainsFunc(ex.req.Ranges, part.mayBegin):
-		return nil, ex.fail(fetch.ErrProtocol, "the server sent bytes %d to %d, not the requested range", part.first, part.last)
+	case len(ex.req.Ranges) == 0 && !part.serves(want),
+		len(ex.req.Ranges) > 0 && !slices.ContainsFunc(ex.req.Ranges, part.mayBegin):
+		return nil, ex.fail(fetch.ErrProtocol, "the server sent bytes %d to %d, not the requested range",
+			part.first, part.last)
 	case ex.resp.ContentLength >= 0 && ex.resp.ContentLength != length:
-		return nil, ex.fail(fetch.ErrProtocol, "Content-Length is %d, but the range has %d bytes", ex.resp.ContentLength, length)
+		return nil, ex.fail(fetch.ErrProtocol, "Content-Length is %d, but the range has %d bytes",
+			ex.resp.ContentLength, length)
 	case isStrong(sent) && h.Get("ETag") != "" && h.Get("ETag") != sent:
-		return nil, ex.fail(fetch.ErrChanged, "the server sent a range of %s instead of %s", h.Get("ETag"), sent)
+		return nil, ex.fail(fetch.ErrChanged, "the server sent a range of %s instead of %s",
+			h.Get("ETag"), sent)
 	}
 	return ex.content(fetch.Range{Offset: part.first, Length: length}, part.total)
 }

@@ -168,7 +168,8 @@ func (r *record) responded(resp *http.Response) {
 	}
 	if r.exchange.Received != nil {
 		r.exchange.Received(conn, responseHead(resp))
-		resp.Body = &recordedBody{ReadCloser: resp.Body, received: func(p []byte) { r.exchange.Received(conn, p) }}
+		received := func(p []byte) { r.exchange.Received(conn, p) }
+		resp.Body = &recordedBody{ReadCloser: resp.Body, received: received}
 	}
 }
 

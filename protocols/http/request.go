@@ -99,7 +99,8 @@ func (t *target) address(u uri.URI) error {
 			t.passwordFrom, t.passwordTo = line+from, line+to
 		}
 	case t.url == nil:
-		return &fetch.Error{Code: fetch.ErrScheme, Err: fmt.Errorf("%s URLs require an HTTP proxy", u.Scheme())}
+		return &fetch.Error{Code: fetch.ErrScheme,
+			Err: fmt.Errorf("%s URLs require an HTTP proxy", u.Scheme())}
 	}
 	return nil
 }
@@ -260,7 +261,9 @@ func referer(req *fetch.Request) string {
 
 // request returns the HTTP request with cookies and secrets. An unsafe request that another origin
 // led to is sent without cookies, as browsers do (SameSite).
-func (d *opener) request(ctx context.Context, req *fetch.Request, t *target, auth []*authenticator) (*http.Request, error) {
+func (d *opener) request(
+	ctx context.Context, req *fetch.Request, t *target, auth []*authenticator,
+) (*http.Request, error) {
 	r := (&http.Request{
 		Method: t.method, URL: t.url, Host: t.host, Header: t.header.Clone(),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -283,8 +286,10 @@ func (d *opener) request(ctx context.Context, req *fetch.Request, t *target, aut
 // perRequest lists the authentication schemes, in lower case, whose logins belong to a request
 // (RFC 9110, section 11). NTLM and Negotiate log in the connection, and all that it serves later (RFC
 // 4559, section 6). Unknown schemes may do the same.
-var perRequest = []string{"apikey", "aws", "aws4-hmac-sha256", "basic", "bearer", "digest", "dpop", "gnap", "oauth", "privatetoken",
-	"sharedkey", "token", "vapid"}
+var perRequest = []string{
+	"apikey", "aws", "aws4-hmac-sha256", "basic", "bearer", "digest", "dpop", "gnap", "oauth",
+	"privatetoken", "sharedkey", "token", "vapid",
+}
 
 // bindsLogin reports whether a request has a login that may belong to its connection.
 func bindsLogin(h http.Header) bool {

@@ -15,7 +15,8 @@ func (ex *exchange) response() (*fetch.Response, error) {
 	switch code := ex.resp.StatusCode; {
 	case code == http.StatusPartialContent:
 		return ex.partial()
-	case code/100 == 2 && ex.target.ranged && code != http.StatusOK && code != http.StatusNonAuthoritativeInfo:
+	case code/100 == 2 && ex.target.ranged &&
+		code != http.StatusOK && code != http.StatusNonAuthoritativeInfo:
 		// It is neither the range nor the resource, and must not replace bytes of an earlier response.
 		return nil, ex.fail(fetch.ErrChanged, "the server sent neither the range nor the whole resource")
 	case code/100 == 2:

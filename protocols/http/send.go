@@ -24,7 +24,8 @@ func methodOf(req *fetch.Request) (string, error) {
 	case !httpguts.ValidHeaderFieldName(method):
 		return "", &fetch.Error{Code: fetch.ErrRequest, Err: errors.New("the method is not a valid token")}
 	case method == http.MethodHead, method == http.MethodConnect, method == http.MethodTrace:
-		return "", &fetch.Error{Code: fetch.ErrRequest, Err: fmt.Errorf("the method %s is not supported", method)}
+		return "", &fetch.Error{Code: fetch.ErrRequest,
+			Err: fmt.Errorf("the method %s is not supported", method)}
 	}
 	return method, nil
 }
@@ -37,7 +38,8 @@ func isSafe(method string) bool {
 // isRepeatable reports whether a request may reach the server twice within one attempt. As in
 // net/http, that is narrower than isIdempotent, and includes a request with an idempotency key.
 func isRepeatable(req *http.Request) bool {
-	return isSafe(req.Method) || req.Header["Idempotency-Key"] != nil || req.Header["X-Idempotency-Key"] != nil
+	return isSafe(req.Method) ||
+		req.Header["Idempotency-Key"] != nil || req.Header["X-Idempotency-Key"] != nil
 }
 
 // isIdempotent is the rule of RFC 9110, section 9.2.2.
@@ -48,7 +50,8 @@ func isIdempotent(method string) bool {
 // clearRetry clears Retry in an error about the connection, if the server may have performed a request
 // that is not idempotent. Errors with a status are not changed: the server has reported the outcome.
 func (t *target) clearRetry(err error) error {
-	if isIdempotent(t.method) || t.unsent || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if isIdempotent(t.method) || t.unsent ||
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	var own *fetch.Error

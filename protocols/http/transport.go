@@ -144,7 +144,8 @@ func (d *opener) dialTLS(ctx context.Context, network, addr string) (net.Conn, e
 		return d.dialOffering(ctx, network, addr, "h2")
 	case d.Single:
 		conn, err := d.dialOffering(ctx, network, addr, "http/1.1")
-		if alert := (*net.OpError)(nil); !errors.As(err, &alert) || alert.Err.Error() != noApplicationProtocol.Error() {
+		alert := (*net.OpError)(nil)
+		if !errors.As(err, &alert) || alert.Err.Error() != noApplicationProtocol.Error() {
 			return conn, err
 		}
 	}
@@ -157,7 +158,9 @@ const noApplicationProtocol tls.AlertError = 120
 
 // dialOffering connects and offers protocols, in order of preference. A server that chooses none
 // speaks HTTP/1.1.
-func (d *opener) dialOffering(ctx context.Context, network, addr string, protocols ...string) (net.Conn, error) {
+func (d *opener) dialOffering(
+	ctx context.Context, network, addr string, protocols ...string,
+) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err

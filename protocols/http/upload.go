@@ -137,5 +137,6 @@ func (b *watched) length() string {
 }
 
 func stalled(idle time.Duration) error {
-	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: &wire.TimeoutError{Op: "write", Idle: idle}}
+	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
+		Err: &wire.TimeoutError{Op: "write", Idle: idle}}
 }

@@ -51,7 +51,8 @@ func (d *opener) variant(r *http.Request, req *fetch.Request, auth []*authentica
 	}
 	var names []string
 	for name := range h {
-		if fetch.IsSecretField(name) && (name != "Cookie" || d.ownJar || given["Cookie"] != nil) || name == "Host" && given["Host"] != nil {
+		secret := fetch.IsSecretField(name) && (name != "Cookie" || d.ownJar || given["Cookie"] != nil)
+		if secret || name == "Host" && given["Host"] != nil {
 			names = append(names, name)
 		}
 	}

@@ -34,7 +34,9 @@ type wait struct {
 	upload *upload // monitors a request body, after which the wait starts; nil without one
 }
 
-func newWait(ctx context.Context, timeouts fetch.Timeouts, sending bool, cancel context.CancelCauseFunc) *wait {
+func newWait(
+	ctx context.Context, timeouts fetch.Timeouts, sending bool, cancel context.CancelCauseFunc,
+) *wait {
 	w := &wait{ctx: ctx, limit: timeouts.Reply, idle: idleOfConn(timeouts), cancel: cancel}
 	if sending {
 		w.upload = &upload{idle: timeouts.Idle, stall: func() { cancel(stalled(timeouts.Idle)) }}
@@ -130,7 +132,8 @@ func (w *wait) connected(info httptrace.GotConnInfo) {
 }
 
 func (w *wait) expire() {
-	w.cancel(&fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("no complete response within %v", w.limit)})
+	w.cancel(&fetch.Error{Code: fetch.ErrNetwork, Retry: true,
+		Err: fmt.Errorf("no complete response within %v", w.limit)})
 }
 
 func (w *wait) end() net.Conn {

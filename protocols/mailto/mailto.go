@@ -111,8 +111,10 @@ func (d *opener) list(ctx context.Context, u uri.URI, addresses []string) (*fetc
 }
 
 // addressFields lists the header fields with senders and recipients.
-var addressFields = [...]string{"From", "To", "Cc", "Bcc", "Sender", "Reply-To", "Resent-From", "Resent-To", "Resent-Cc",
-	"Delivered-To", "X-Original-To"}
+var addressFields = [...]string{
+	"From", "To", "Cc", "Bcc", "Sender", "Reply-To", "Resent-From", "Resent-To", "Resent-Cc",
+	"Delivered-To", "X-Original-To",
+}
 
 func mentions(h textproto.MIMEHeader, addresses []string) bool {
 	for _, name := range addressFields {
@@ -146,7 +148,8 @@ func containsAddress(list, address string) bool {
 }
 
 func isAddressByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c >= 0x80 || strings.IndexByte("!#$%&'*+-/=?^_`{|}~.@", c) >= 0
+	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c >= 0x80 ||
+		strings.IndexByte("!#$%&'*+-/=?^_`{|}~.@", c) >= 0
 }
 
 func entry(m *mailbox.Message, h textproto.MIMEHeader) fetch.Entry {

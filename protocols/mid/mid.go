@@ -88,7 +88,9 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 
 // fromNews retrieves a message that is not in a mailbox from the news server, if there is one. In
 // RFC 1630, both share one name space.
-func (d *opener) fromNews(ctx context.Context, op fetch.Op, id uri.MID, missing *fetch.Error) (*fetch.Response, error) {
+func (d *opener) fromNews(
+	ctx context.Context, op fetch.Op, id uri.MID, missing *fetch.Error,
+) (*fetch.Response, error) {
 	if id.ContentID != "" {
 		op = fetch.OpGet // a header does not describe the parts
 	}
@@ -121,8 +123,9 @@ func (d *opener) openPart(ctx context.Context, req *fetch.Request) (*fetch.Respo
 	case !req.From.IsZero():
 		resp, err = d.enclosing(ctx, req.From)
 	case d.env.Foreign(ctx):
-		err = &fetch.Error{Code: fetch.ErrPolicy, Reason: fetch.Reason{Kind: fetch.ReasonLocal, Scheme: "cid"},
-			Err: errors.New("an untrusted request may not search the mailboxes")}
+		err = &fetch.Error{Code: fetch.ErrPolicy,
+			Reason: fetch.Reason{Kind: fetch.ReasonLocal, Scheme: "cid"},
+			Err:    errors.New("an untrusted request may not search the mailboxes")}
 	default:
 		resp, err = d.received(ctx, id)
 	}
@@ -161,7 +164,8 @@ func (d *opener) enclosing(ctx context.Context, from uri.URI) (*fetch.Response, 
 	if err != nil {
 		return nil, err
 	}
-	if kind := resp.ContentType; !strings.HasPrefix(kind, "message/") && !strings.HasPrefix(kind, "multipart/") {
+	kind := resp.ContentType
+	if !strings.HasPrefix(kind, "message/") && !strings.HasPrefix(kind, "multipart/") {
 		resp.Body.Close()
 		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable,
 			Err: fmt.Errorf("%s is not a message, so it has no parts", target.Redacted())}
@@ -206,7 +210,8 @@ func part(resp *fetch.Response, contentID string) (*fetch.Response, error) {
 	if err != nil {
 		resp.Body.Close()
 		if errors.Is(err, message.ErrNoPart) {
-			err = &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("part <%s> of the message", contentID)}
+			err = &fetch.Error{Code: fetch.ErrNotFound,
+				Err: fmt.Errorf("part <%s> of the message", contentID)}
 		}
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package mounted
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
@@ -31,7 +30,7 @@ func (b *fallback) Open(ctx context.Context, req *fetch.Request) (*fetch.Respons
 	if missing != nil {
 		return nil, err
 	}
-	b.mounted.env.Logger().Info(fmt.Sprintf("the server failed; reading from the mount point %s", dir), "error", err)
+	b.mounted.env.Logger().Info("the server failed; reading from the mount point "+dir, "error", err)
 	dup := *req
 	dup.URL = f
 	if dup.From, err = (uri.File{Path: dir + "/"}).URI(); err != nil {
@@ -52,7 +51,8 @@ func (b *fallback) Explain(req *fetch.Request) ([]string, error) {
 		return nil, nil
 	}
 	steps, err := x.Explain(req)
-	if f, _, missing := b.mounted.file(req.URL); err == nil && missing == nil && !b.mounted.env.ForeignRequest(req) {
+	f, _, missing := b.mounted.file(req.URL)
+	if err == nil && missing == nil && !b.mounted.env.ForeignRequest(req) {
 		steps = append(steps, "if that fails, open "+f.String()+" at the mount point")
 	}
 	return steps, err

@@ -34,8 +34,8 @@ func With(opts Options) fetch.Loader {
 		opts.Mounts = "/proc/mounts"
 	}
 	return func(env fetch.Env, reg *fetch.Registry) {
-		s := fetch.Scheme{Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, Ranges: true, Local: true,
-			Traits: fetch.Traits{Tree: true}}
+		s := fetch.Scheme{Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+			Ranges: true, Local: true, Traits: fetch.Traits{Tree: true}}
 		s.Name, s.Summary, s.Driver = "afs", "files of AFS, if it is mounted", &opener{env, opts.cell}
 		reg.Register(s)
 		d := &opener{env, opts.export}

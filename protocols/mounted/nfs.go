@@ -36,7 +36,8 @@ func (o Options) export(u uri.URI) (dir, rest string, err error) {
 	name = path.Clean("/" + name)
 	var best mount
 	for _, m := range all {
-		if m.serves(u) && within(name, m.export) && len(m.export) >= len(best.export) { // later mounts hide earlier ones
+		// Later mounts hide earlier ones.
+		if m.serves(u) && within(name, m.export) && len(m.export) >= len(best.export) {
 			best = m
 		}
 	}

@@ -59,7 +59,8 @@ func parse(u uri.URI) (string, error) {
 		return "", err
 	}
 	if len(path) > maxPath {
-		return "", &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("the path has %d bytes, the limit is %d", len(path), maxPath)}
+		return "", &fetch.Error{Code: fetch.ErrURL,
+			Err: fmt.Errorf("the path has %d bytes, the limit is %d", len(path), maxPath)}
 	}
 	return path, wire.CheckLine(path)
 }
@@ -72,7 +73,8 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		return nil, err
 	}
 	if req.Op == fetch.OpList && !isDirectory(path) {
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("a document, not a directory: %w", errors.ErrUnsupported),
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable,
+			Err:  fmt.Errorf("a document, not a directory: %w", errors.ErrUnsupported),
 			Hint: "the path of a directory ends with a slash"}
 	}
 	b := &body{}
@@ -96,7 +98,10 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 }
 
 func meta(u uri.URI, path string) fetch.Meta {
-	return fetch.Meta{Name: fetch.SafeName(u.LastSegment()), ContentType: cmp.Or(fetch.TypeByName(path), "text/plain")}
+	return fetch.Meta{
+		Name:        fetch.SafeName(u.LastSegment()),
+		ContentType: cmp.Or(fetch.TypeByName(path), "text/plain"),
+	}
 }
 
 // base returns the base URL of the links in a directory. An empty path is the root.

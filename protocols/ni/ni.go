@@ -34,7 +34,10 @@ type name struct {
 }
 
 // lengths are the lengths of digests in bytes, by algorithm (RFC 6920, section 9.4).
-var lengths = map[string]int{"sha-256": 32, "sha-256-128": 16, "sha-256-120": 15, "sha-256-96": 12, "sha-256-64": 8, "sha-256-32": 4}
+var lengths = map[string]int{
+	"sha-256": 32, "sha-256-128": 16, "sha-256-120": 15, "sha-256-96": 12, "sha-256-64": 8,
+	"sha-256-32": 4,
+}
 
 // parse decodes "ni://AUTHORITY/ALGORITHM;DIGEST?PARAMETERS".
 func parse(u uri.URI) (*name, error) {
@@ -56,8 +59,10 @@ func parse(u uri.URI) (*name, error) {
 	case err != nil || len(digest) != length:
 		return nil, malformed("%q is not a %s digest", text, algorithm)
 	case u.Host() == "":
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.New("the URL has no authority to retrieve the content from"),
-			Reason: fetch.Reason{Kind: fetch.ReasonNoDriver, Scheme: "ni"}, Hint: "a gateway could serve it"}
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable,
+			Err:    errors.New("the URL has no authority to retrieve the content from"),
+			Reason: fetch.Reason{Kind: fetch.ReasonNoDriver, Scheme: "ni"},
+			Hint:   "a gateway could serve it"}
 	}
 	n := &name{digest: digest}
 	query, some := u.Query()
@@ -86,7 +91,8 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		return nil, err
 	}
 	if req.Op != fetch.OpGet && req.Op != fetch.OpStat {
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("a digest has no members: %w", errors.ErrUnsupported)}
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable,
+			Err: fmt.Errorf("a digest has no members: %w", errors.ErrUnsupported)}
 	}
 	resp, err := d.env.Open(ctx, &fetch.Request{URL: n.location, Op: req.Op, Accept: req.Accept})
 	if err != nil {
@@ -107,7 +113,10 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []string{"open " + n.location.Redacted(), fmt.Sprintf("check that the SHA-256 of the content begins with %x", n.digest)}, nil
+	return []string{
+		"open " + n.location.Redacted(),
+		fmt.Sprintf("check that the SHA-256 of the content begins with %x", n.digest),
+	}, nil
 }
 
 // A body verifies its content at the end.

@@ -32,7 +32,8 @@ func (r *response) interpret(req *fetch.Request) (*fetch.Response, error) {
 		to, err := uri.ParseRef(r.Text)
 		// Redirects stay on the server, so the target has no host.
 		if err != nil || !strings.HasPrefix(r.Text, "/") || strings.HasPrefix(r.Text, "//") {
-			return nil, &fetch.Error{Code: fetch.ErrRedirect, Reply: r.Reply(), Err: errors.New("the server redirects to an invalid path")}
+			return nil, &fetch.Error{Code: fetch.ErrRedirect, Reply: r.Reply(),
+				Err: errors.New("the server redirects to an invalid path")}
 		}
 		resp := &fetch.Response{Location: []uri.URI{to}, Body: fetch.NoBody}
 		resp.Reply = r.Reply()

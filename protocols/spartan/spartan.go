@@ -61,7 +61,8 @@ func parse(u uri.URI) (request, error) {
 	req := request{addr: u.HostPort(port), data: uri.UnescapeRaw(query)}
 	req.line = fmt.Sprintf("%s %s %d", host, smallnet.Path(u), len(req.data))
 	if n := len(req.line); n > maxLine {
-		return request{}, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("the request has %d bytes, the limit is %d", n, maxLine)}
+		return request{}, &fetch.Error{Code: fetch.ErrURL,
+			Err: fmt.Errorf("the request has %d bytes, the limit is %d", n, maxLine)}
 	}
 	return req, wire.CheckLine(req.line)
 }
@@ -73,7 +74,8 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	}
 	if d.env.Foreign(ctx) && wire.CheckLine(out.data) != nil {
 		// Servers of other protocols would execute the lines as commands.
-		return nil, &fetch.Error{Code: fetch.ErrPolicy, Err: errors.New("an untrusted request may not send lines of text"),
+		return nil, &fetch.Error{Code: fetch.ErrPolicy,
+			Err:  errors.New("an untrusted request may not send lines of text"),
 			Hint: "open the URL directly if the text is intended for that server"}
 	}
 	r := response{schemes: d.reg}
@@ -95,7 +97,8 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	}
 	steps := []string{fmt.Sprintf("send %q", out.line)}
 	if out.data != "" {
-		steps = append(steps, fmt.Sprintf("send %d bytes of data: %q", len(out.data), out.data[:min(len(out.data), 80)]))
+		begin := out.data[:min(len(out.data), 80)]
+		steps = append(steps, fmt.Sprintf("send %d bytes of data: %q", len(out.data), begin))
 	}
 	if req.Op == fetch.OpStat {
 		steps = append(steps, "close the connection after the header")

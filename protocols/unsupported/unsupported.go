@@ -27,9 +27,11 @@ type opener name
 
 // Open implements fetch.Driver. It always fails.
 func (d opener) Open(context.Context, *fetch.Request) (*fetch.Response, error) {
-	e := &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%s is %s", d.scheme, d.is), Hint: d.hint}
+	e := &fetch.Error{Code: fetch.ErrNotRetrievable,
+		Err: fmt.Errorf("%s is %s", d.scheme, d.is), Hint: d.hint}
 	if d.hint == "" {
-		e.Reason, e.Hint = fetch.Reason{Kind: fetch.ReasonNoDriver, Scheme: d.scheme}, "a gateway could serve it"
+		e.Reason = fetch.Reason{Kind: fetch.ReasonNoDriver, Scheme: d.scheme}
+		e.Hint = "a gateway could serve it"
 	}
 	return nil, e
 }

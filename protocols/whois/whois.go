@@ -38,7 +38,8 @@ func query(u uri.URI) (string, error) {
 	case u.Host() == "":
 		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL has no host")}
 	case q == "":
-		return "", &fetch.Error{Code: fetch.ErrNeedSearch, Hint: "add a query, as in whois://" + u.Host() + "/example.org"}
+		return "", &fetch.Error{Code: fetch.ErrNeedSearch,
+			Hint: "add a query, as in whois://" + u.Host() + "/example.org"}
 	}
 	return q, nil
 }
@@ -54,7 +55,8 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		return nil, err
 	}
 	resp := &fetch.Response{
-		Meta: fetch.Meta{ContentType: "text/plain", Size: -1, Text: true, Framing: fetch.FramedByClose, Name: fetch.SafeName(q + ".txt")},
+		Meta: fetch.Meta{Name: fetch.SafeName(q + ".txt"), ContentType: "text/plain", Size: -1,
+			Text: true, Framing: fetch.FramedByClose},
 		Body: a,
 	}
 	if next, ok := a.referral(req.URL, q); ok {
@@ -65,7 +67,9 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 
 // followReferral sends the query to the server in the referral. If that fails, it returns the
 // response of the first server.
-func (d *opener) followReferral(ctx context.Context, req *fetch.Request, next uri.URI, original *fetch.Response) *fetch.Response {
+func (d *opener) followReferral(
+	ctx context.Context, req *fetch.Request, next uri.URI, original *fetch.Response,
+) *fetch.Response {
 	resp, err := d.env.Open(ctx, &fetch.Request{URL: next, Op: req.Op, From: req.URL})
 	original.Header = map[string][]string{"Referral": {next.String()}}
 	if err != nil {
@@ -148,7 +152,8 @@ func (a *response) referral(from uri.URI, q string) (uri.URI, bool) {
 			if name != field {
 				continue
 			}
-			if u, ok := referralURL(value, q); ok && (u.Host() != from.Host() || u.Port(port) != from.Port(port)) {
+			u, ok := referralURL(value, q)
+			if ok && (u.Host() != from.Host() || u.Port(port) != from.Port(port)) {
 				return u, true
 			}
 		}

@@ -97,7 +97,8 @@ func (s *stream) explain(err error) error {
 	case errors.Is(err, websocket.ErrMessageTooBig):
 		return &fetch.Error{Code: fetch.ErrTooLarge, Err: errors.New("the message is too long")}
 	case errors.Is(cause, io.EOF), errors.Is(cause, io.ErrUnexpectedEOF):
-		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: errors.New("the connection was closed without a close frame")}
+		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
+			Err: errors.New("the connection was closed without a close frame")}
 	case errors.Is(cause, context.Canceled):
 		return &fetch.Error{Code: fetch.ErrInterrupted, Err: cause}
 	case cause != nil && fetch.CodeOf(cause) == "":
@@ -124,9 +125,11 @@ func closeError(c websocket.CloseError) error {
 		e.Retry = true
 	case websocket.StatusServiceRestart, websocket.StatusTryAgainLater:
 		e.Code, e.Retry = fetch.ErrBusy, true
-	case websocket.StatusProtocolError, websocket.StatusInvalidFramePayloadData, websocket.StatusMandatoryExtension:
+	case websocket.StatusProtocolError, websocket.StatusInvalidFramePayloadData,
+		websocket.StatusMandatoryExtension:
 		e.Code = fetch.ErrProtocol
-	case websocket.StatusUnsupportedData, websocket.StatusPolicyViolation, websocket.StatusMessageTooBig, forbidden:
+	case websocket.StatusUnsupportedData, websocket.StatusPolicyViolation,
+		websocket.StatusMessageTooBig, forbidden:
 		e.Code = fetch.ErrRefused
 	case unauthorized:
 		e.Code = fetch.ErrAuth

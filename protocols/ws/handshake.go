@@ -49,12 +49,14 @@ type handshake struct {
 
 func (d *opener) newHandshake(req *fetch.Request) (*handshake, error) {
 	if req.Op != fetch.OpDial {
-		return nil, &fetch.Error{Code: fetch.ErrInteractive, Err: fmt.Errorf("%s is a session: %w", req.URL.Scheme(), errors.ErrUnsupported)}
+		return nil, &fetch.Error{Code: fetch.ErrInteractive,
+			Err: fmt.Errorf("%s is a session: %w", req.URL.Scheme(), errors.ErrUnsupported)}
 	}
 	if _, ok := req.URL.Fragment(); ok { // RFC 6455, section 3
-		return nil, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("a WebSocket URL cannot have a fragment")}
+		return nil, &fetch.Error{Code: fetch.ErrURL,
+			Err: errors.New("a WebSocket URL cannot have a fragment")}
 	}
-	u, err := uri.Parse(strings.Replace(req.URL.WithoutUserinfo().String(), req.URL.String()[:len("ws")], "http", 1))
+	u, err := uri.Parse("http" + req.URL.WithoutUserinfo().String()[len("ws"):])
 	if err != nil {
 		return nil, &fetch.Error{Code: fetch.ErrURL, Err: err}
 	}

@@ -112,7 +112,8 @@ func (s *session) Send(m fetch.Message) error {
 	kind := websocket.MessageBinary
 	if m.Text {
 		if kind = websocket.MessageText; !utf8.Valid(m.Data) {
-			return &fetch.Error{Code: fetch.ErrRequest, Err: errors.New("a text message must be valid UTF-8")}
+			return &fetch.Error{Code: fetch.ErrRequest,
+				Err: errors.New("a text message must be valid UTF-8")}
 		}
 	}
 	s.sending.Lock()
@@ -172,7 +173,8 @@ func (s *session) keepAlive(ctx context.Context, every, limit time.Duration) {
 		err := s.ws.Ping(wait)
 		cancel()
 		if err != nil && ctx.Err() == nil && s.since.Load() == since {
-			s.stream.failed(&fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: errors.New("the server does not respond to pings")})
+			s.stream.failed(&fetch.Error{Code: fetch.ErrNetwork, Retry: true,
+				Err: errors.New("the server does not respond to pings")})
 			s.stream.conn.Abort()
 			return
 		}

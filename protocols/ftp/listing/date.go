@@ -42,7 +42,8 @@ func (p *Parser) date(w []word) (at time.Time, n int) {
 		}
 	}
 	next := ""
-	if _, err := time.Parse("15:04:05", text(2)); err == nil || strings.HasSuffix(text(1), ",") && yearOf(text(2)) != 0 {
+	_, err := time.Parse("15:04:05", text(2))
+	if err == nil || strings.HasSuffix(text(1), ",") && yearOf(text(2)) != 0 {
 		next = text(3)
 	}
 	return p.yearOrClock(month, day, text(2), next, 2)

@@ -77,9 +77,13 @@ func unparsed(line string) Entry {
 
 // systemErrors are the texts of errors in reading a directory, which end a message of /bin/ls or of a
 // server with a built-in ls (POSIX, strerror).
-var systemErrors = []string{"permission denied", "input/output error", "i/o error", "no such file or directory", "operation not permitted",
-	"operation not supported", "not a directory", "stale file handle", "stale nfs file handle", "connection timed out", "host is down",
-	"transport endpoint is not connected", "too many open files", "cannot allocate memory", "structure needs cleaning", "bad file descriptor"}
+var systemErrors = []string{
+	"permission denied", "input/output error", "i/o error", "no such file or directory",
+	"operation not permitted", "operation not supported", "not a directory", "stale file handle",
+	"stale nfs file handle", "connection timed out", "host is down",
+	"transport endpoint is not connected", "too many open files", "cannot allocate memory",
+	"structure needs cleaning", "bad file descriptor",
+}
 
 // isFailure reports whether a line is an error message: "ls: reading directory .: Input/output error"
 // or ".: Permission denied".

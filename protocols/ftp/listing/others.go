@@ -33,7 +33,10 @@ func (p *Parser) eplf(line string) (Entry, bool) {
 }
 
 // dosDates are the date formats of DIR.
-var dosDates = []string{"01-02-06", "01-02-2006", "01/02/06", "01/02/2006", "02.01.06", "02.01.2006", "2006-01-02", "2006/01/02"}
+var dosDates = []string{
+	"01-02-06", "01-02-2006", "01/02/06", "01/02/2006", "02.01.06", "02.01.2006", "2006-01-02",
+	"2006/01/02",
+}
 
 // dos reads the output of DIR: "04-27-00  09:09PM       <DIR>          name".
 func (p *Parser) dos(line string) (Entry, bool) {

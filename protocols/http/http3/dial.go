@@ -43,12 +43,15 @@ func (t *transport) dial(ctx context.Context, key connKey) (*conn, error) {
 	return c, nil
 }
 
-func handshake(ctx context.Context, socket *fetch.Conn, cfg *tls.Config, limit time.Duration, timeouts fetch.Timeouts) (*conn, error) {
+func handshake(
+	ctx context.Context, socket *fetch.Conn, cfg *tls.Config, limit time.Duration, timeouts fetch.Timeouts,
+) (*conn, error) {
 	if timeouts.Connect > 0 {
 		limit = min(limit, timeouts.Connect)
 	}
 	// The connection outlives the request of ctx and must not hold it.
-	dialing, cancel := context.WithTimeoutCause(context.Background(), limit, fmt.Errorf("no QUIC within %v", limit))
+	dialing, cancel := context.WithTimeoutCause(context.Background(), limit,
+		fmt.Errorf("no QUIC within %v", limit))
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
 	idle := timeouts.Idle

@@ -82,7 +82,8 @@ func (t *transport) roundTrip(req *http.Request, o origin) (*http.Response, erro
 			return resp, err
 		}
 		lost := (*lostError)(nil)
-		if !errors.As(err, &lost) || try == maxTries || !(lost.unprocessed || reused && isSafe(req.Method)) || !rewind(req) {
+		if !errors.As(err, &lost) || try == maxTries ||
+			!(lost.unprocessed || reused && isSafe(req.Method)) || !rewind(req) {
 			return nil, err
 		}
 		t.pool.retire(c)

@@ -30,7 +30,9 @@ type entry struct {
 }
 
 // get returns a connection, and dials if there is none. The caller must release it.
-func (p *pool) get(ctx context.Context, key connKey, dial func() (*conn, error)) (c *conn, reused bool, err error) {
+func (p *pool) get(
+	ctx context.Context, key connKey, dial func() (*conn, error),
+) (c *conn, reused bool, err error) {
 	for {
 		p.mu.Lock()
 		e := p.entries[key]

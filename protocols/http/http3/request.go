@@ -34,7 +34,8 @@ func (t *transport) roundTripOn(c *conn, req *http.Request) (*http.Response, err
 	x := new(exchange)
 	x.ctx, x.cancel = context.WithCancelCause(req.Context())
 	x.end = func() { t.ended(c, x) }
-	sent := req.WithContext(httptrace.WithClientTrace(x.ctx, &httptrace.ClientTrace{WroteHeaders: func() { x.wrote.Store(true) }}))
+	trace := &httptrace.ClientTrace{WroteHeaders: func() { x.wrote.Store(true) }}
+	sent := req.WithContext(httptrace.WithClientTrace(x.ctx, trace))
 	if sent.Body = nil; hasBody(req) {
 		x.upload = newUpload(req, x.cancel)
 		sent.Body = x.upload
@@ -57,7 +58,8 @@ func (t *transport) roundTripOn(c *conn, req *http.Request) (*http.Response, err
 
 // hasStatus reports whether the status has three digits. Quic-go accepts any number.
 func hasStatus(resp *http.Response) bool {
-	return 100 <= resp.StatusCode && resp.StatusCode <= 999 && strings.HasPrefix(resp.Status, strconv.Itoa(resp.StatusCode)+" ")
+	return 100 <= resp.StatusCode && resp.StatusCode <= 999 &&
+		strings.HasPrefix(resp.Status, strconv.Itoa(resp.StatusCode)+" ")
 }
 
 // ended ends the use of a connection by an exchange. If the response ended before the upload, the
@@ -135,13 +137,16 @@ func (x *exchange) explain(err error) error {
 	case x.ctx.Err() != nil:
 		return context.Cause(x.ctx)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the head of the response is truncated")}
+		return &fetch.Error{Code: fetch.ErrProtocol,
+			Err: errors.New("the head of the response is truncated")}
 	case errors.Is(err, io.EOF), lost(err), !x.wrote.Load():
 		code := remoteCode(err)
 		return &lostError{
-			unprocessed: !x.wrote.Load() || code == http3.ErrCodeRequestRejected || code == http3.ErrCodeVersionFallback,
-			fallBack:    code == http3.ErrCodeVersionFallback,
-			err:         &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("no response: %w", describe(err))},
+			unprocessed: !x.wrote.Load() || code == http3.ErrCodeRequestRejected ||
+				code == http3.ErrCodeVersionFallback,
+			fallBack: code == http3.ErrCodeVersionFallback,
+			err: &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
+				Err: fmt.Errorf("no response: %w", describe(err))},
 		}
 	}
 	return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
@@ -153,7 +158,8 @@ func lost(err error) bool {
 		transportErr *quic.TransportError
 		netErr       net.Error // a timeout, or a stateless reset
 	)
-	return errors.As(err, &h3) || errors.As(err, &transportErr) || errors.As(err, &netErr) || errors.Is(err, net.ErrClosed)
+	return errors.As(err, &h3) || errors.As(err, &transportErr) ||
+		errors.As(err, &netErr) || errors.Is(err, net.ErrClosed)
 }
 
 // remoteCode returns the code with which the server reset a stream or closed the connection, or 0.

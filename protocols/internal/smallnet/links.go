@@ -32,7 +32,8 @@ func (p Page) Links(r io.Reader) iter.Seq2[fetch.Entry, error] {
 				return
 			}
 			prompt := p.Prompts && line.Kind == gemtext.Prompt
-			if (prompt || line.Kind == gemtext.Link) && (line.Cut || len(line.Text) > 0) && !yield(p.link(line, prompt), nil) {
+			isLink := (prompt || line.Kind == gemtext.Link) && (line.Cut || len(line.Text) > 0)
+			if isLink && !yield(p.link(line, prompt), nil) {
 				return
 			}
 		}

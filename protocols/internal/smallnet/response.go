@@ -41,7 +41,8 @@ func (f HeaderFormat) Read(conn *fetch.Conn) (Response, error) {
 	line, err := r.Line()
 	switch {
 	case err == io.EOF:
-		return Response{}, &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: errors.New("the server closed the connection without a response")}
+		return Response{}, &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
+			Err: errors.New("the server closed the connection without a response")}
 	case err != nil:
 		return Response{}, err
 	}
@@ -62,8 +63,10 @@ func (f HeaderFormat) Parse(line string) (status int, text string, err error) {
 	text = strings.TrimSpace(text)
 	n, err := strconv.ParseUint(digits, 10, 16)
 	status = int(n)
-	if err != nil || len(digits) != f.digits() || status < f.Lowest || status > f.Highest || wire.CheckLine(text) != nil || len(text) > MaxText {
-		return 0, "", &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("not a %s response: %s", f.Protocol, wire.Text(line[:min(len(line), 80)]))}
+	if err != nil || len(digits) != f.digits() || status < f.Lowest || status > f.Highest ||
+		wire.CheckLine(text) != nil || len(text) > MaxText {
+		return 0, "", &fetch.Error{Code: fetch.ErrProtocol,
+			Err: fmt.Errorf("not a %s response: %s", f.Protocol, wire.Text(line[:min(len(line), 80)]))}
 	}
 	return status, text, nil
 }
@@ -77,7 +80,8 @@ func (r *Response) Success(req *fetch.Request, page Page) (*fetch.Response, erro
 	contentType := cmp.Or(r.Text, defaultType)
 	media, _, err := mime.ParseMediaType(contentType)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) || !strings.Contains(media, "/") {
-		return nil, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the server sent an invalid media type %q", contentType)}
+		return nil, &fetch.Error{Code: fetch.ErrProtocol,
+			Err: fmt.Errorf("the server sent an invalid media type %q", contentType)}
 	}
 	resp := &fetch.Response{URL: req.URL, Body: r}
 	resp.ContentType, resp.Size, resp.Reply = contentType, -1, r.Reply()
@@ -90,14 +94,17 @@ func (r *Response) Success(req *fetch.Request, page Page) (*fetch.Response, erro
 			resp.Kind = fetch.KindListing
 		}
 	case req.Op == fetch.OpList:
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%s, not a page of links: %w", media, errors.ErrUnsupported)}
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable,
+			Err: fmt.Errorf("%s, not a page of links: %w", media, errors.ErrUnsupported)}
 	}
 	return resp, nil
 }
 
 // Respond returns the response that interpret returns for req. It closes the connection if there is
 // no body to read.
-func (r *Response) Respond(req *fetch.Request, interpret func(*fetch.Request) (*fetch.Response, error)) (*fetch.Response, error) {
+func (r *Response) Respond(
+	req *fetch.Request, interpret func(*fetch.Request) (*fetch.Response, error),
+) (*fetch.Response, error) {
 	resp, err := interpret(req)
 	if err != nil {
 		r.Close()

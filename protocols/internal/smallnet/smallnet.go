@@ -16,7 +16,8 @@ import (
 func Host(u uri.URI) (string, error) {
 	host := u.Host()
 	if _, named := u.User(); named {
-		return "", &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("a %s URL cannot have a user name", u.Scheme())}
+		return "", &fetch.Error{Code: fetch.ErrURL,
+			Err: fmt.Errorf("a %s URL cannot have a user name", u.Scheme())}
 	}
 	if host == "" {
 		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("no host")}
