@@ -103,7 +103,6 @@ type replies struct {
 	end   error  // io.EOF after the final reply, or the error that ended the response
 }
 
-// begin reads replies up to the first result or error.
 func (b *replies) begin(conn *fetch.Conn) error {
 	b.Closer, b.r, b.trace = conn, wire.NewReader(conn, maxLine), conn.Line()
 	conn.PieceLines()

@@ -78,7 +78,6 @@ type response struct {
 	end     error // io.EOF after the final reply, or the error that ended the response
 }
 
-// begin reads up to the first block.
 func (a *response) begin() error {
 	reply, err := a.lines.Reply()
 	if err != nil {
@@ -113,7 +112,6 @@ func (a *response) dot() io.Reader {
 	return a.lines.Reader().Dot(wire.DotOptions{Unstuff: wire.UnstuffDouble})
 }
 
-// pick reduces the response to its n-th line.
 func (a *response) pick(n int) error {
 	r := wire.NewReader(a.block, maxLine)
 	for range n {
@@ -249,7 +247,6 @@ func (a *response) definitions(r io.Reader) iter.Seq2[fetch.Entry, error] {
 	})
 }
 
-// members yields an entry for each line of a list of matches or databases.
 func (q query) members(base uri.URI, r io.Reader) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
 		for line, err := range wire.NewReader(r, maxLine).All() {

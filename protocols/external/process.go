@@ -16,7 +16,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// A process is a running program.
 type process struct {
 	cmd    *exec.Cmd
 	ctx    context.Context

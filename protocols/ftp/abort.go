@@ -22,7 +22,7 @@ const maxAbortReplies = 3
 // server that loses commands may lose PWD, and then takes a new login.
 func (s *session) settle(ctx context.Context) error {
 	c := s.control
-	defer c.bind(ctx)()
+	defer c.conn.Bind(ctx)()
 	end := time.Now().Add(max(cmp.Or(s.opts.settleWait, settleWait), settleTrips*c.roundTrip))
 	if _, err := c.replyWithin(time.Until(end)); err != nil {
 		return err

@@ -30,7 +30,6 @@ func await(l listener) *pendingConn {
 	return p
 }
 
-// wait returns the connection. If ctx is done, the error is its cause.
 func (p *pendingConn) wait(ctx context.Context) (*fetch.Conn, error) {
 	<-p.accepted
 	if p.err != nil && ctx.Err() != nil {

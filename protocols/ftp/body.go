@@ -75,7 +75,6 @@ func (b *transferBody) readData(p []byte) (int, error) {
 	return b.data.Read(p)
 }
 
-// readLast reads the last byte, if it is missing, and the end of the data.
 func (b *transferBody) readLast(p []byte) (int, error) {
 	var last [2]byte
 	missing := int(b.size - b.got)
@@ -109,7 +108,6 @@ func (b *transferBody) state() error {
 	return b.err
 }
 
-// buffers holds buffers for copies that cannot be spliced.
 var buffers = sync.Pool{New: func() any { return new([256 << 10]byte) }}
 
 // spliceLeast is the smallest size that is spliced, in bytes.
@@ -176,7 +174,6 @@ func (b *transferBody) claim() bool {
 	return true
 }
 
-// errAborted ends the use of a session during a transfer.
 var errAborted = errors.New("transfer aborted")
 
 func (b *transferBody) end(err error) {

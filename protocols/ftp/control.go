@@ -42,9 +42,8 @@ func (c *control) begin(ctx context.Context) error {
 		return err
 	}
 	c.conn = conn
-	c.conn.SetIdle(c.env.Timeouts().Reply)
-	release := c.bind(ctx)
-	defer release()
+	conn.SetIdle(c.env.Timeouts().Reply)
+	defer conn.Bind(ctx)()
 	c.lines = wire.NewLines(conn, 0)
 	c.lines.DoubleIAC = true
 	if c.implicit {
@@ -73,8 +72,6 @@ func (c *control) greeting() error {
 	}
 	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server's greeting does not end")}
 }
-
-func (c *control) bind(ctx context.Context) (release func() bool) { return c.conn.Bind(ctx) }
 
 // protect starts TLS on the connection. Data connections resume its session, because servers
 // require that as a proof. So it has its own session cache, and a server name without the port.
@@ -166,7 +163,6 @@ func (c *control) await(limit time.Duration) (wire.Reply, error) {
 	return c.nextReply()
 }
 
-// nextReply reads one reply and skips empty lines before it.
 func (c *control) nextReply() (wire.Reply, error) {
 	r := c.lines.Reader()
 	for range maxEmptyLines {
@@ -203,7 +199,6 @@ func (c *control) send(steps []step) error {
 // reply reads another reply, such as the final one of a transfer.
 func (c *control) reply() (wire.Reply, error) { return c.replyWithin(c.env.Timeouts().Reply) }
 
-// replyWithin is reply with a time limit.
 func (c *control) replyWithin(limit time.Duration) (wire.Reply, error) {
 	r, err := c.await(limit)
 	if err == nil && hangsUp(r.Code, r.Text()) {
@@ -224,14 +219,12 @@ func (c *control) listen(ctx context.Context) (listener, error) {
 	return l, nil
 }
 
-// sendAbort sends ABOR, and reports whether the connection is still usable.
 func (c *control) sendAbort() bool {
 	c.conn.SetWriteDeadline(time.Now().Add(quitWait))
 	defer c.conn.SetWriteDeadline(time.Time{})
 	return c.lines.Send("ABOR") == nil
 }
 
-// abort closes the connection without QUIT.
 func (c *control) abort() {
 	if c.conn != nil {
 		c.conn.Close()

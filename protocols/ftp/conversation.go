@@ -29,7 +29,6 @@ type conversation interface {
 	listen(ctx context.Context) (listener, error)
 }
 
-// A listener waits for a data connection from the server.
 type listener interface {
 	Accept() (*fetch.Conn, error)
 	Addr() net.Addr

@@ -217,7 +217,7 @@ type lease = *driver.Lease[key, *session]
 func (d *opener) perform(ctx context.Context, l lease, t *task) (*fetch.Response, error) {
 	s := l.Conn
 	s.control.lines.DoubleIAC = !t.rawIAC
-	release := s.control.bind(ctx)
+	release := s.control.conn.Bind(ctx)
 	done := func(err error) error {
 		if release() && s.reusable(err) {
 			l.Put()

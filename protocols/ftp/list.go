@@ -128,7 +128,6 @@ func (t *task) selects(e listing.Entry) bool {
 // a longer line is skipped.
 const maxListingLine = 16 << 10
 
-// entry converts an entry of a listing of dir.
 func (t *task) entry(dir uri.FTP, e listing.Entry) fetch.Entry {
 	entry := fetch.Entry{Name: e.Name, Kind: fetch.EntryObject, Rel: "item",
 		Size: e.Size, ModTime: e.ModTime, Sys: e}

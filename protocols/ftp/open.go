@@ -190,7 +190,6 @@ func (s *session) prepare(ctx context.Context, t *task, dc *dataConn) (*facts, e
 	return f, nil
 }
 
-// choosePart selects the range to retrieve from the request and the facts.
 func (s *session) choosePart(t *task, f *facts, x *transfer) error {
 	x.meta.Validator = f.validator()
 	x.meta.ContentType = t.mediaType()

@@ -66,7 +66,7 @@ func (s *session) login(ctx context.Context, t *task, credential credentialFunc,
 		return err
 	}
 	if s.control != nil {
-		defer s.control.bind(ctx)()
+		defer s.control.conn.Bind(ctx)()
 	}
 	if s.opts.TLS != TLSOff && !t.implicit() {
 		if err := s.startTLS(ctx); err != nil {

@@ -73,7 +73,6 @@ func (d *opener) newTask(req *fetch.Request) (*task, error) {
 // isText reports whether the server sends text, with lines that end with CR LF.
 func (t *task) isText() bool { return t.typ != "" && (t.typ[0] == 'A' || t.typ[0] == 'E') }
 
-// asDirectory returns the task that lists the name of t as a directory.
 func (t *task) asDirectory() (*task, error) {
 	dup := *t
 	dup.kind, dup.typ = members, ""
@@ -164,7 +163,6 @@ func (d *opener) typeOf(u uri.FTP) string {
 	return strings.ToUpper(string(rune(u.Type)))
 }
 
-// textSuffixes lists the suffixes of plain text files.
 var textSuffixes = map[string]bool{
 	".txt": true, ".text": true, ".asc": true, ".md": true, ".me": true, ".faq": true, ".tex": true,
 	".htm": true, ".html": true, ".xml": true, ".css": true, ".csv": true, ".tsv": true,

@@ -193,7 +193,6 @@ func (ex *exchange) digests(partial, decoded bool) []fetch.Digest {
 	return all
 }
 
-// linkedDigests returns the digests in a redirect that cover its target.
 func (ex *exchange) linkedDigests() []fetch.Digest {
 	return readDigests(ex.resp.Header, []digestField{linkedTag}, ex.ignoreDigest)
 }

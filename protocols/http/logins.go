@@ -47,7 +47,6 @@ type logins struct {
 	by map[uri.Origin][]*login
 }
 
-// maxLogins limits the cached realms per server.
 const maxLogins = 64
 
 // find returns the login for u. It returns nil if u names another user.

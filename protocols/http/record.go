@@ -236,7 +236,6 @@ func shown(h http.Header) []string {
 	return lines
 }
 
-// field returns one field for display, without its secret.
 func field(name, value string) string {
 	switch http.CanonicalHeaderKey(name) {
 	case "Authorization", "Proxy-Authorization":

@@ -291,7 +291,6 @@ var perRequest = []string{
 	"privatetoken", "sharedkey", "token", "vapid",
 }
 
-// bindsLogin reports whether a request has a login that may belong to its connection.
 func bindsLogin(h http.Header) bool {
 	for _, name := range []string{"Authorization", "Proxy-Authorization"} {
 		for _, value := range h[name] {

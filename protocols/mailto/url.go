@@ -14,7 +14,6 @@ type proposal struct {
 	body   []string // lines; nil if there is none
 }
 
-// A field is a header field that the URL proposes.
 type field struct{ name, value string }
 
 // parse decodes a mailto URL. CR, LF and NUL are refused, except for line endings in the body.

@@ -195,7 +195,6 @@ func respond(m *mailbox.Message) (*fetch.Response, error) {
 	return resp, nil
 }
 
-// replay returns a body that begins with head, which was already read.
 func replay(head []byte, body io.ReadCloser) io.ReadCloser {
 	return struct {
 		io.Reader
@@ -226,7 +225,6 @@ func part(resp *fetch.Response, contentID string) (*fetch.Response, error) {
 	}{p.Body(), resp.Body}}, nil
 }
 
-// finish checks the validator of req and removes the body for OpStat.
 func finish(req *fetch.Request, resp *fetch.Response) (*fetch.Response, error) {
 	if etag := req.IfChanged.ETag; etag != "" && etag == resp.ETag && req.Range.IsZero() {
 		resp.Body.Close()
@@ -234,12 +232,11 @@ func finish(req *fetch.Request, resp *fetch.Response) (*fetch.Response, error) {
 	}
 	if req.Op == fetch.OpStat {
 		resp.Body.Close()
-		resp.Body = io.NopCloser(strings.NewReader(""))
+		resp.Body = fetch.NoBody
 	}
 	return resp, nil
 }
 
-// notFound returns an error with the mailboxes that were searched.
 func notFound(what string, boxes *mailbox.Boxes, cause error) *fetch.Error {
 	e := &fetch.Error{Code: fetch.ErrNotFound}
 	if len(boxes.Paths) == 0 {

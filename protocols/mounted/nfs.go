@@ -65,7 +65,6 @@ func within(name, dir string) bool {
 	return dir == "/" || name == dir || strings.HasPrefix(name, dir+"/")
 }
 
-// parseMounts returns the NFS mounts in a mount table in the format of fstab.
 func parseMounts(r io.Reader) ([]mount, error) {
 	var all []mount
 	lines := bufio.NewScanner(r)

@@ -45,7 +45,6 @@ type opener struct {
 	reg *fetch.Registry
 }
 
-// A request is the request line and data for a URL.
 type request struct {
 	addr string
 	line string // without CR LF

@@ -137,7 +137,6 @@ func (a *response) rwhoisError() error {
 
 var referralFields = []string{"refer", "referralserver", "registrar whois server", "whois server", "whois"}
 
-// referral returns the URL of the server that the response refers to.
 func (a *response) referral(from uri.URI, q string) (uri.URI, bool) {
 	if !a.complete {
 		return uri.URI{}, false

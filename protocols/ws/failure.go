@@ -41,7 +41,6 @@ func (s *stream) Read(p []byte) (int, error) {
 	return 0, s.broken(err)
 }
 
-// broken records an error of a read.
 func (s *stream) broken(err error) error {
 	s.mu.Lock()
 	if s.cut == nil {

@@ -71,7 +71,6 @@ func (d *opener) newHandshake(req *fetch.Request) (*handshake, error) {
 	return h, nil
 }
 
-// fields sets the caller's header fields.
 func (h *handshake) fields(header textproto.MIMEHeader) error {
 	for name, values := range header {
 		name = textproto.CanonicalMIMEHeaderKey(name)
@@ -159,7 +158,6 @@ type upgrade struct {
 	failed error // for the next read
 }
 
-// errRefused is returned if the server refuses the upgrade.
 var errRefused = errors.New("the server rejected the WebSocket handshake")
 
 // Read reads the data after the head.

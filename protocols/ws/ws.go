@@ -22,15 +22,14 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// DefaultMaxMessage limits a message from a server, in bytes.
-const DefaultMaxMessage = 16 << 20
+const maxMessage = 16 << 20 // in bytes
 
 // pingInterval is the longest time between pings.
 const pingInterval = 30 * time.Second
 
 // Options configure the driver.
 type Options struct {
-	// MaxMessage limits a message from a server, in bytes. Zero means DefaultMaxMessage.
+	// MaxMessage limits a message from a server, in bytes. Zero means 16 MiB.
 	MaxMessage int64
 	// Jar stores the cookies of the corresponding http and https URLs. Nil means no cookies.
 	Jar http.CookieJar
@@ -42,7 +41,7 @@ func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 // With returns a Loader that registers the schemes with options.
 func With(opts Options) fetch.Loader {
 	if opts.MaxMessage <= 0 {
-		opts.MaxMessage = DefaultMaxMessage
+		opts.MaxMessage = maxMessage
 	}
 	return func(env fetch.Env, reg *fetch.Registry) {
 		d := &opener{env: env, opts: opts}

@@ -109,19 +109,16 @@ func numericDay(s string) (day time.Time, ok bool) {
 
 // isoTime adds to a day the time that follows it and the zone, if present.
 func isoTime(day time.Time, clock, zone string) (at time.Time, n int) {
-	for _, layout := range []string{"15:04", "15:04:05"} {
-		c, err := time.Parse(layout, clock)
-		if err != nil {
-			continue
-		}
-		at = day.Add(sinceMidnight(c))
-		if z, err := time.Parse("-0700", zone); err == nil {
-			_, offset := z.Zone()
-			return at.Add(-time.Duration(offset) * time.Second), 3
-		}
-		return at, 2
+	c, ok := parseAny(clock, "15:04", "15:04:05")
+	if !ok {
+		return day, 1
 	}
-	return day, 1
+	at = day.Add(sinceMidnight(c))
+	if z, err := time.Parse("-0700", zone); err == nil {
+		_, offset := z.Zone()
+		return at.Add(-time.Duration(offset) * time.Second), 3
+	}
+	return at, 2
 }
 
 func sinceMidnight(t time.Time) time.Duration { return t.Sub(t.Truncate(24 * time.Hour)) }

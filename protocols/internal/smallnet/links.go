@@ -81,7 +81,6 @@ func (p Page) isDirectory(u uri.URI) bool {
 	return s.Tree && !s.HTML && (u.Path() == "" || strings.HasSuffix(u.Path(), "/"))
 }
 
-// isAbove reports whether u is a directory above that of the page.
 func (p Page) isAbove(u uri.URI) bool {
 	if u.Origin() != p.Base.Origin() {
 		return false
