@@ -191,10 +191,7 @@ func passivePort(text string) (uint16, bool) {
 		if text[i] < '0' || text[i] > '9' {
 			continue
 		}
-		end := i
-		for end < len(text) && (text[end] >= '0' && text[end] <= '9' || text[end] == ',' || text[end] == ' ') {
-			end++
-		}
+		end := len(text) - len(strings.TrimLeft(text[i:], "0123456789, "))
 		if port, ok := sixNumbers(text[i:end]); ok {
 			return port, port != 0
 		}

@@ -245,7 +245,8 @@ func (d *opener) perform(ctx context.Context, l lease, t *task) (*fetch.Response
 		listing: t.kind != retrieve, restarted: x.meta.Range.Offset > 0, left: x.limit, limited: x.limit > 0}
 	b.warn = func() {
 		if d.unannounced.Add(t.addr()) {
-			d.env.Logger().Warn("the server ends listings without the TLS close_notify, so entries may be missing",
+			d.env.Logger().Warn(
+				"the server ends listings without the TLS close_notify, so entries may be missing",
 				"server", t.addr())
 		}
 	}

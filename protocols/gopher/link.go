@@ -38,9 +38,9 @@ func (m *menu) link(typ byte, item Item) (uri.URI, error) {
 		// policy allows only the scheme finger for that port.
 		return otherURL("finger", host, port, fingerPort, uri.Escape(item.Selector))
 	}
-	if path, ok := strings.CutPrefix(item.Selector, "GET "); ok && typ == 'h' && strings.HasPrefix(path, "/") {
+	if path, ok := strings.CutPrefix(item.Selector, "GET /"); ok && typ == 'h' {
 		// Old menus link to web servers with the request line of HTTP.
-		return otherURL("http", host, cmp.Or(port, defaultPort), 80, escapePath(path[1:]))
+		return otherURL("http", host, cmp.Or(port, defaultPort), 80, escapePath(path))
 	}
 	g := uri.Gopher{Scheme: "gopher", Host: host, Port: port, Type: typ, Selector: item.Selector}
 	if m.base.Scheme == "gophers" && strings.EqualFold(host, m.base.Host) &&

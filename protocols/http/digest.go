@@ -30,10 +30,11 @@ type digestField struct {
 }
 
 var digestFields = []digestField{
-	{name: "Repr-Digest", read: structuredDigests},                                     // RFC 9530, section 3
-	{name: "Content-Digest", read: structuredDigests, covers: fetch.CoversBody},        // RFC 9530, section 2
-	{name: "Digest", read: listedDigests},                                              // RFC 3230, section 4.3.2
-	{name: "Content-Md5", read: oneDigest, algorithm: "md5", covers: fetch.CoversBody}, // RFC 2616, section 14.15
+	// RFC 9530, sections 3 and 2; RFC 3230, section 4.3.2; RFC 2616, section 14.15.
+	{name: "Repr-Digest", read: structuredDigests},
+	{name: "Content-Digest", read: structuredDigests, covers: fetch.CoversBody},
+	{name: "Digest", read: listedDigests},
+	{name: "Content-Md5", read: oneDigest, algorithm: "md5", covers: fetch.CoversBody},
 	{name: "X-Goog-Hash", read: listedDigests, stored: true},
 	{name: "X-Amz-Checksum-Sha256", read: oneDigest, algorithm: "sha-256", stored: true},
 	{name: "X-Amz-Checksum-Sha1", read: oneDigest, algorithm: "sha-1", stored: true},

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/protocols/internal/httphead"
 )
 
 func methodOf(req *fetch.Request) (string, error) {
@@ -30,21 +30,16 @@ func methodOf(req *fetch.Request) (string, error) {
 	return method, nil
 }
 
-// isSafe is the rule of RFC 9110, section 9.2.1. TRACE is refused by methodOf.
-func isSafe(method string) bool {
-	return slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, method)
-}
-
 // isRepeatable reports whether a request may reach the server twice within one attempt. As in
 // net/http, that is narrower than isIdempotent, and includes a request with an idempotency key.
 func isRepeatable(req *http.Request) bool {
-	return isSafe(req.Method) ||
+	return httphead.IsSafe(req.Method) ||
 		req.Header["Idempotency-Key"] != nil || req.Header["X-Idempotency-Key"] != nil
 }
 
 // isIdempotent is the rule of RFC 9110, section 9.2.2.
 func isIdempotent(method string) bool {
-	return isSafe(method) || method == http.MethodPut || method == http.MethodDelete
+	return httphead.IsSafe(method) || method == http.MethodPut || method == http.MethodDelete
 }
 
 // clearRetry clears Retry in an error about the connection, if the server may have performed a request

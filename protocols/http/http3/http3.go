@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/protocols/internal/httphead"
 )
 
 const maxTries = 3
@@ -83,7 +84,7 @@ func (t *transport) roundTrip(req *http.Request, o origin) (*http.Response, erro
 		}
 		lost := (*lostError)(nil)
 		if !errors.As(err, &lost) || try == maxTries ||
-			!(lost.unprocessed || reused && isSafe(req.Method)) || !rewind(req) {
+			!(lost.unprocessed || reused && httphead.IsSafe(req.Method)) || !rewind(req) {
 			return nil, err
 		}
 		t.pool.retire(c)
@@ -92,11 +93,6 @@ func (t *transport) roundTrip(req *http.Request, o origin) (*http.Response, erro
 			return nil, errNoHTTP3
 		}
 	}
-}
-
-// isSafe reports whether a method is safe (RFC 9110, section 9.2.1).
-func isSafe(method string) bool {
-	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
 func rewind(req *http.Request) bool {

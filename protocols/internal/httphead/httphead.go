@@ -46,6 +46,12 @@ func CheckSyntax(name string, values []string) error {
 	return nil
 }
 
+// IsSafe reports whether a method is safe (RFC 9110, section 9.2.1). TRACE, which no caller may
+// use, is not counted.
+func IsSafe(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+}
+
 // Basic returns the credentials of the authentication scheme Basic (RFC 7617, section 2).
 func Basic(user, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
