@@ -1,0 +1,159 @@
+package replay
+
+import (
+	"errors"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/archive/internal/record"
+	"github.com/urlget/urlget/archive/warc"
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// Find returns the time of the capture that matches req and is nearest to at, or the last one if at
+// is zero. It returns false if there is none.
+func (a *Archive) Find(req *fetch.Request, at time.Time) (time.Time, bool) {
+	best := a.find(req, at, nil)
+	if best == nil {
+		return time.Time{}, false
+	}
+	if !a.lacksContent(best) {
+		return best.date, true
+	}
+	for _, c := range a.alternatives(req, at, best, nil) {
+		if !a.lacksContent(c) {
+			return c.date, true
+		}
+	}
+	return best.date, true
+}
+
+// Times returns the times of the captures that the archive may replay for a request, oldest first.
+// Failures that may have been temporary, and captures of a part, are only among them if there is
+// nothing better.
+func (a *Archive) Times(req *fetch.Request) []time.Time {
+	best := a.find(req, time.Time{}, nil)
+	if best == nil {
+		return nil
+	}
+	p := newPreference(req, time.Time{})
+	var list []time.Time
+	for _, c := range a.capturesOf(record.Key(req.URL)) {
+		if c.matches(p) && p.rank(c, best) == 0 {
+			list = append(list, c.date)
+		}
+	}
+	slices.SortFunc(list, time.Time.Compare)
+	return slices.CompactFunc(list, time.Time.Equal)
+}
+
+// URLs returns at most most captured URLs that match, sorted, and reports whether there are more.
+func (a *Archive) URLs(match func(url string) bool, limit int) (list []string, more bool, err error) {
+	found := make(map[string]bool)
+	note := func(key string) {
+		switch {
+		case found[key] || !match(key):
+		case len(found) < limit:
+			found[key] = true
+		default:
+			more = true
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, key := range slices.Sorted(maps.Keys(a.scanned.captures)) {
+		note(key)
+	}
+	for _, x := range a.indexes {
+		err = errors.Join(err, x.each(func(e warc.IndexEntry) {
+			if u, err := uri.ParseRef(e.URL); err == nil && u.IsAbs() {
+				note(record.Key(u))
+			}
+		}))
+	}
+	return slices.Sorted(maps.Keys(found)), more, err
+}
+
+// A Capture describes one captured exchange.
+type Capture struct {
+	Time time.Time
+	Op   fetch.Op
+	// Status is the HTTP status; 0 for other schemes.
+	Status int
+	// Failure is the error of the exchange; nil if it succeeded, and always nil for HTTP. Only
+	// Captures sets it.
+	Failure *fetch.Error
+	// Incomplete is set if the content was not captured to its end.
+	Incomplete bool
+	// The other fields are set in the archives of a cache only (see capture.Capture.ForCache). Key is
+	// that of the requests that the response answers (see driver.Variant), Vary the fields of the
+	// header of that name, and Login reports whether the request identified a user.
+	Key, Vary string
+	Login     bool
+	// Address is the address of the server, or zero if it is unknown.
+	Address netip.Addr
+	// Validator is the validator in the request of a 304: the value of If-None-Match or, without it,
+	// of If-Modified-Since.
+	Validator string
+}
+
+// cacheFields are the fields of a Capture in the archive of a cache.
+type cacheFields struct {
+	key, vary, validator string
+	login                bool
+	address              netip.Addr
+}
+
+// readCacheFields sets c.cache from a record, except vary.
+func (c *snapshot) readCacheFields(rec *warc.Record) {
+	words := strings.Fields(rec.Get(record.CacheKey))
+	if len(words) == 0 {
+		return
+	}
+	c.cache = &cacheFields{key: words[0], login: slices.Contains(words, record.CacheLogin), validator: rec.Get(record.CacheValidator)}
+	if !slices.Contains(words, record.CacheProxied) {
+		c.cache.address, _ = netip.ParseAddr(rec.Get("WARC-IP-Address")) // zero if it is invalid
+	}
+}
+
+func (c *snapshot) capture() Capture {
+	found := Capture{Time: c.date, Op: c.op, Status: c.status, Incomplete: c.incomplete}
+	if f := c.cache; f != nil {
+		found.Key, found.Vary, found.Login, found.Address, found.Validator = f.key, f.vary, f.login, f.address, f.validator
+	}
+	return found
+}
+
+// Text returns the operation and the HTTP status.
+func (c *Capture) Text() string {
+	text := c.Op.String()
+	if c.Status != 0 {
+		text += " " + strconv.Itoa(c.Status)
+	}
+	return text
+}
+
+// Captures returns at most most captures of a URL, oldest first.
+func (a *Archive) Captures(u uri.URI, limit int) []Capture {
+	found := slices.Clone(a.capturesOf(record.Key(u)))
+	slices.SortStableFunc(found, func(c, d *snapshot) int { return c.date.Compare(d.date) })
+	var list []Capture
+	for _, c := range found[:min(len(found), limit)] {
+		one := c.capture()
+		if c.kind == exchangeRecord {
+			if rec, done, err := a.read(c.place); err == nil {
+				if x, err := record.ReadExchange(rec.Block); err == nil && x.Failure != nil {
+					one.Failure = x.Failure.Error()
+				}
+				done()
+			}
+		}
+		list = append(list, one)
+	}
+	return list
+}
