@@ -83,7 +83,7 @@ type Reader struct {
 	blockErr    error // read error of the block
 	arc         bool  // the last record is in ARC format
 	input       *input
-	end         int64 // of a plain file, once a block was longer than the rest of it
+	wasted      int64 // bytes read of records that were damaged
 	verified    int64 // offset plus 1 of the last member that memberChecksum verified
 }
 
@@ -184,7 +184,7 @@ func (r *Reader) Next() (*Record, error) {
 	if err != nil {
 		return nil, r.damaged(err)
 	}
-	r.open, r.blockLeft, r.blockErr = true, rec.Length, nil
+	r.open, r.blockLeft, r.blockErr = true, rec.Length, r.checkEnd(rec.Length)
 	r.count++
 	rec.Block = &block{r: r, number: r.count}
 	return rec, nil
@@ -242,10 +242,41 @@ func (r *Reader) damaged(err error) error {
 	r.open, r.ended = false, true
 	r.raw.Reset((*content)(r))
 	recordStart := r.recordStart
+	r.wasted += max(0, r.pack.pos()-recordStart)
 	if seekErr := r.pack.seek(recordStart + 1); seekErr != nil && seekErr != io.EOF {
 		return seekErr
 	}
 	return &DamageError{Offset: recordStart, Err: err}
+}
+
+// isWasteful reports whether damaged records have cost more than a search may. Each of them may seem
+// to contain all that follow, so a reader that went on like that would take quadratic time.
+func (r *Reader) isWasteful() bool { return r.wasted > trialSlack+trialFactor*r.recordStart }
+
+// spans reports whether the record may continue in the next member.
+func (r *Reader) spans() bool { return r.pack.spans() && !r.isWasteful() }
+
+// checkEnd returns the error of finish for a block of a plain file, without reading the block. Until
+// the reader is wasteful it returns nil, so that callers get the bytes of a block that is too short.
+func (r *Reader) checkEnd(length int64) error {
+	if _, ok := r.pack.(plain); !ok || !r.isWasteful() {
+		return nil
+	}
+	p := make([]byte, 1+maxGap)
+	n, _ := r.input.file.ReadAt(p, r.position()+length-1) // the byte before the end must exist
+	if n == 0 {
+		return io.ErrUnexpectedEOF
+	}
+	gap := p[1:n]
+	next := bytes.TrimLeft(gap, "\r\n")
+	lineEnds := bytes.Count(gap[:len(gap)-len(next)], []byte("\n"))
+	switch {
+	case lineEnds >= 2, r.arc && lineEnds == 1, r.arc && len(next) == 0:
+		return nil
+	case len(next) > 0:
+		return errLength
+	}
+	return io.ErrUnexpectedEOF
 }
 
 // header reads the header of a record.
@@ -312,7 +343,7 @@ func (r *Reader) line(remaining *int) (string, error) {
 		begin = append(begin, part...)
 		switch {
 		case err == bufio.ErrBufferFull:
-		case err == errMemberEnd && r.pack.spans():
+		case err == errMemberEnd && r.spans():
 			if err := r.advance(); err != nil {
 				return "", err
 			}
@@ -324,9 +355,6 @@ func (r *Reader) line(remaining *int) (string, error) {
 
 // finish skips the rest of the block and the line ends after it.
 func (r *Reader) finish() error {
-	if r.end > 0 && r.position()+r.blockLeft > r.end {
-		return io.ErrUnexpectedEOF
-	}
 	if r.blockErr == nil {
 		_, err := io.Copy(io.Discard, struct{ io.Reader }{(*blockRest)(r)})
 		if err != nil {
@@ -345,7 +373,7 @@ func (r *Reader) finish() error {
 		if r.arc && (err == errMemberEnd || err == io.EOF) {
 			break
 		}
-		if err == errMemberEnd && r.pack.spans() {
+		if err == errMemberEnd && r.spans() {
 			if err = r.advance(); err == nil {
 				continue
 			}
@@ -391,16 +419,13 @@ func (b *blockRest) Read(p []byte) (int, error) {
 		if n > 0 {
 			return n, nil
 		}
-		if err == errMemberEnd && r.pack.spans() {
+		if err == errMemberEnd && r.spans() {
 			if err = r.advance(); err == nil {
 				continue
 			}
 		}
 		if err == errMemberEnd || err == io.EOF {
 			err = io.ErrUnexpectedEOF
-			if _, ok := r.pack.(plain); ok {
-				r.end = r.position()
-			}
 		}
 		r.blockErr = err
 	}

@@ -149,3 +149,53 @@ func TestTooLargeLengthsAreLinear(t *testing.T) {
 		t.Errorf("%d bytes were read, want at most %d", counted.read.Load(), most)
 	}
 }
+
+// Reading damaged records costs linear time, wherever their length claims that they end.
+func TestReadingDamagedRecordsIsLinear(t *testing.T) {
+	t.Parallel()
+	const n = 4000
+	withLength := func(length int) string {
+		return strings.Replace(text("1.1", "resource", "x:1", "eins"), "Length: 4", fmt.Sprintf("Length: %012d", length), 1)
+	}
+	arc := func(length int) string {
+		return fmt.Sprintf("ftp://h/ 127.0.0.1 20010203040506 text/plain %012d\neins\n", length)
+	}
+	tooLong := func(int) int { return 4e11 }
+	toTheMiddle := func(rest int) int { return rest/2 + 20 }
+	frame := string(zstandardOf(t, nil, withLength(4e11)))
+	last := strings.Replace(withLength(4), "urn:x", "urn:y", 1)
+	for name, tt := range map[string]struct {
+		record func(length int) string
+		last   string
+		length func(rest int) int // rest is the length of the records that follow
+	}{
+		"beyond the end":       {withLength, last, tooLong},
+		"within the file":      {withLength, last, toTheMiddle},
+		"ARC, beyond the end":  {arc, arc(4), tooLong},
+		"ARC, within the file": {arc, arc(4), toTheMiddle},
+		"zstd":                 {func(int) string { return frame }, string(zstandardOf(t, nil, last)), tooLong},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var file strings.Builder
+			for i := range n {
+				file.WriteString(tt.record(tt.length((n - 1 - i) * len(tt.record(0)))))
+			}
+			lastOffset := int64(file.Len())
+			file.WriteString(tt.last)
+			counted := &countingFile{Reader: bytes.NewReader([]byte(file.String()))}
+			damaged := make(map[int64]bool)
+			s, err := Verify(counted, func(p Problem) {
+				if !strings.HasPrefix(p.Text, "duplicate") {
+					damaged[p.Offset] = true
+				}
+			})
+			if err != nil || s.Records != n+1 || len(damaged) != n || damaged[lastOffset] {
+				t.Errorf("%d records, %d damaged, also the last one: %v; %v", s.Records, len(damaged), damaged[lastOffset], err)
+			}
+			if most := 12*counted.Size() + 4<<20 + 4*n*firstRead; counted.read.Load() > most {
+				t.Errorf("%d bytes were read, want at most %d", counted.read.Load(), most)
+			}
+		})
+	}
+}
