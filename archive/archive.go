@@ -242,7 +242,7 @@ func (m *Importer) copy(rec *warc.Record) (*copiedRecord, error) {
 		d.changed = !d.checked
 	}
 	if payload > 0 {
-		d.digest = fmt.Sprintf("sha256:%x", sum.Sum(nil))
+		d.digest = digest.SHA256(sum)
 		if d.Header.Get("WARC-Payload-Digest") == "" {
 			d.Header.Add("WARC-Payload-Digest", d.digest)
 		}
@@ -268,11 +268,11 @@ func (m *Importer) write(d *copiedRecord) error {
 // payload copies the block of a record to block. If the record has a payload that may become a
 // revisit, it hashes the payload into sum and returns its length, otherwise -1.
 func (m *Importer) payload(rec *warc.Record, block *warc.Spool, sum io.Writer) (int64, error) {
-	whole := rec.Get("WARC-Truncated") == "" && rec.Get("WARC-Segment-Number") == ""
+	whole := rec.Incomplete() == ""
 	switch {
 	case rec.Type() == warc.Resource && whole:
 		return io.Copy(io.MultiWriter(block, sum), rec.Block)
-	case rec.Type() != warc.Response || !whole || !strings.HasPrefix(strings.ToLower(rec.ContentType()), "application/http"):
+	case rec.Type() != warc.Response || !whole || !rec.IsHTTP():
 		_, err := io.Copy(block, rec.Block)
 		return -1, err
 	}
@@ -293,7 +293,7 @@ func (m *Importer) payload(rec *warc.Record, block *warc.Spool, sum io.Writer) (
 
 // shorten replaces the block of a revisit by the head of the HTTP response, or by nothing.
 func shorten(d *warc.Draft, short *warc.Spool) error {
-	if strings.HasPrefix(strings.ToLower(d.Header.ContentType()), "application/http") {
+	if d.Header.IsHTTP() {
 		head := func() io.Reader { return httprecord.Final(io.LimitReader(d.Block.Reader(0), maxHead)) }
 		if _, err := io.CopyN(short, head(), httprecord.HeadLength(head())); err != nil {
 			return err

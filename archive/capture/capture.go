@@ -12,10 +12,8 @@ import (
 	"encoding/json"
 	"io"
 	"iter"
-	"mime"
 	"net"
 	"net/netip"
-	"strings"
 	"sync"
 	"time"
 
@@ -383,8 +381,8 @@ func (r *recording) hasContent() bool {
 // resource returns a resource record with the content, or a revisit record if the content is known.
 func (r *recording) resource(err error, protocol string) *warc.Draft {
 	digest := r.content.Digest()
-	kind := cmp.Or(mediaType(r.stored.ContentType), "application/octet-stream")
-	h := r.header(warc.Resource, cmp.Or(r.stored.ContentType, "application/octet-stream"))
+	kind := cmp.Or(r.stored.ContentType, "application/octet-stream")
+	h := r.header(warc.Resource, kind)
 	r.addPeer(&h, 1, protocol)
 	h.Add("WARC-Payload-Digest", digest)
 	truncated := truncationReason(err)
@@ -451,12 +449,4 @@ func (r *recording) addCacheKey(h *warc.Header, v *fetch.Variant, login bool, va
 		value += " " + record.CacheProxied
 	}
 	h.Add(record.CacheKey, value)
-}
-
-func mediaType(contentType string) string {
-	t, _, err := mime.ParseMediaType(contentType)
-	if err != nil {
-		t, _, _ = strings.Cut(contentType, ";")
-	}
-	return strings.TrimSpace(t)
 }

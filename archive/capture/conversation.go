@@ -6,6 +6,8 @@ import (
 	"hash"
 	"io"
 	"time"
+
+	"github.com/urlget/urlget/archive/internal/digest"
 )
 
 const (
@@ -70,7 +72,7 @@ func (d *conversation) write(w io.Writer, content string, size int64) (complete 
 	complete = true
 	isContent := make(map[int]bool)
 	for n, c := range d.conns {
-		isContent[n] = size > 0 && c.received == size && fmt.Sprintf("sha256:%x", c.sum.Sum(nil)) == content
+		isContent[n] = size > 0 && c.received == size && digest.SHA256(c.sum) == content
 		complete = complete && (!c.truncated || isContent[n])
 	}
 	for _, p := range d.pieces {

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"hash"
 	"io"
 	"maps"
@@ -14,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/urlget/urlget/archive/internal/digest"
 	"github.com/urlget/urlget/archive/internal/httprecord"
 	"github.com/urlget/urlget/archive/internal/record"
 	"github.com/urlget/urlget/archive/warc"
@@ -233,14 +233,14 @@ func (r *recording) responseRecord(m *message, err error) (d *warc.Draft, protoc
 			whole.Close()
 		}
 	}
-	digest := "sha256:" + hex.EncodeToString(sum.Sum(nil))
-	d.Header.Add("WARC-Payload-Digest", digest)
+	payload := digest.SHA256(sum)
+	d.Header.Add("WARC-Payload-Digest", payload)
 	r.addCacheKey(&d.Header, m.variant, m.variant.HasLogin() || !r.foreign && m.variant.HasCookies(), strings.Join(resp.Header["Vary"], ","))
 	whole := bodyErr == nil && !(toEnd && err != nil)
 	if !whole {
 		d.Header.Add("WARC-Truncated", cmp.Or(truncationReason(err), "unspecified"))
 	}
-	d.Index = &warc.IndexEntry{Mime: cmp.Or(mediaType(resp.Header.Get("Content-Type")), "unk"), Status: resp.StatusCode, Digest: digest}
+	d.Index = &warc.IndexEntry{Mime: resp.Header.Get("Content-Type"), Status: resp.StatusCode, Digest: payload}
 	if method != http.MethodGet {
 		d.Index.Method = method
 	}
@@ -248,7 +248,7 @@ func (r *recording) responseRecord(m *message, err error) (d *warc.Draft, protoc
 		return d, protocol
 	}
 	if whole && size > 0 && resp.StatusCode == http.StatusOK && d.Block.Err() == nil {
-		if known, ok := r.archived(digest, d.Header.ID()); ok {
+		if known, ok := r.archived(payload, d.Header.ID()); ok {
 			known.makeRevisit(&d.Header)
 			head := r.w.NewSpool()
 			io.CopyN(head, d.Block.Reader(0), httprecord.HeadLength(io.LimitReader(d.Block.Reader(0), maxHead)))

@@ -78,11 +78,10 @@ func (s *Seen) Load(index io.Reader) error {
 // Add adds the payload of an archived record, if it is complete.
 func (s *Seen) Add(h *warc.Header) {
 	digest, ok := sha256Of(h.Get("WARC-Payload-Digest"))
-	whole := h.Get("WARC-Truncated") == "" && h.Get("WARC-Segment-Number") == ""
-	if s == nil || !ok || !whole || h.Type() != warc.Response && h.Type() != warc.Resource || h.Date().IsZero() {
-		return
+	hasPayload := h.Type() == warc.Response || h.Type() == warc.Resource
+	if s != nil && ok && hasPayload && h.Incomplete() == "" && !h.Date().IsZero() {
+		s.remember(h, digest)
 	}
-	s.remember(h, digest)
 }
 
 // remember returns the record with the payload digest. If there is none, it stores the record with

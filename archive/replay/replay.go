@@ -312,7 +312,7 @@ func (a *Archive) payload(p place, hops int) (r io.Reader, size int64, cutOff er
 	if err != nil {
 		return nil, 0, nil, nil, err
 	}
-	if incompleteReason(rec) != "" {
+	if rec.Incomplete() != "" {
 		cutOff = truncatedError(rec)
 	}
 	switch rec.Type() {
@@ -357,7 +357,7 @@ func (a *Archive) openResource(ctx context.Context, req *fetch.Request, c *snaps
 		return nil, noListingError()
 	}
 	b := &body{ctx: ctx, r: rec.Block, close: done}
-	if incompleteReason(rec) != "" {
+	if rec.Incomplete() != "" {
 		b.end, resp.Size = truncatedError(rec), -1
 	} else {
 		applyRange(req, resp, b, rec.Length)
@@ -366,21 +366,8 @@ func (a *Archive) openResource(ctx context.Context, req *fetch.Request, c *snaps
 	return resp, nil
 }
 
-// incompleteReason returns the reason why a record is incomplete, or "" if it is complete.
-// Segmented records (WARC/1.1, section 7) are not joined. A revisit is complete: the standard marks
-// the content that it omits by "WARC-Truncated: length" (section 6.7.2).
-func incompleteReason(rec *warc.Record) string {
-	if rec.Type() == warc.Revisit {
-		return ""
-	}
-	if number := rec.Get("WARC-Segment-Number"); number != "" {
-		return "segmented record"
-	}
-	return rec.Get("WARC-Truncated")
-}
-
 func truncatedError(rec *warc.Record) error {
-	return &fetch.Error{Code: fetch.ErrTruncated, Err: fmt.Errorf("incomplete capture (%s)", incompleteReason(rec))}
+	return &fetch.Error{Code: fetch.ErrTruncated, Err: fmt.Errorf("incomplete capture (%s)", rec.Incomplete())}
 }
 
 // A body is the content of a record.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/urlget/urlget/archive/internal/httprecord"
@@ -134,12 +133,11 @@ func (s *scanner) record(rec *warc.Record) {
 	if o := (origin{rec.TargetURI(), c.date}); c.kind == warc.Revisit && a.origins[o].file == nil {
 		a.origins[o] = pos // a response or resource with the same date takes precedence
 	}
-	http := strings.HasPrefix(strings.ToLower(strings.ReplaceAll(rec.ContentType(), " ", "")), "application/http")
 	switch {
-	case c.kind == warc.Request && http:
+	case c.kind == warc.Request && rec.IsHTTP():
 		s.request(rec)
 		return
-	case c.kind == warc.Response && web && (http || rec.ContentType() == ""), c.kind == warc.Revisit && web:
+	case web && (c.kind == warc.Revisit || c.kind == warc.Response && (rec.IsHTTP() || rec.ContentType() == "")):
 		c.readHead(rec)
 		if q, ok := s.requests[c.id]; ok && c.id != "" {
 			delete(s.requests, c.id)
@@ -183,7 +181,7 @@ func (s *scanner) exchange(c *snapshot, rec *warc.Record) bool {
 // resource stores a resource record, which may belong to an exchange.
 func (s *scanner) resource(c *snapshot, rec *warc.Record) {
 	c.standalone = true
-	if incompleteReason(rec) != "" {
+	if rec.Incomplete() != "" {
 		c.failed, c.incomplete = true, true
 		s.incomplete[c.id] = c.id != ""
 	}

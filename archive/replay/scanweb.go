@@ -42,7 +42,7 @@ func (s *scanner) request(rec *warc.Record) {
 		if req.Body != http.NoBody {
 			body = req.Body
 		}
-		if incompleteReason(rec) == "" {
+		if rec.Incomplete() == "" {
 			q.bodyDigest = bodyDigest(req.Header.Get("Content-Type"), body)
 		}
 	}
@@ -69,7 +69,7 @@ func (c *snapshot) setRequest(q requestInfo) {
 func (c *snapshot) readHead(rec *warc.Record) {
 	// Without a request record, assume that the client accepted content codings, as most do.
 	c.coded = true
-	c.incomplete = incompleteReason(rec) != ""
+	c.incomplete = rec.Incomplete() != ""
 	c.failed = c.incomplete
 	if rec.Type() == warc.Revisit && rec.Length == 0 { // the head is that of the origin
 		return

@@ -114,7 +114,7 @@ func (a *Archive) httpResponse(c *snapshot, req *http.Request) (*http.Response, 
 		return nil, err
 	}
 	var cutOff error
-	if incompleteReason(rec) != "" {
+	if rec.Incomplete() != "" {
 		cutOff = truncatedError(rec)
 	}
 	if rec.Type() == warc.Revisit && resp.StatusCode != http.StatusNotModified {

@@ -11,6 +11,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/urlget/urlget/archive/internal/digest"
 	"github.com/urlget/urlget/archive/warc"
 )
 
@@ -102,7 +103,7 @@ func readIndex(file *zip.File, want string, f func(warc.IndexEntry) error) error
 	if _, err := io.Copy(io.Discard, raw); err != nil {
 		return err
 	}
-	if strings.HasPrefix(want, "sha256:") && digest(sum) != want {
+	if strings.HasPrefix(want, "sha256:") && digest.SHA256(sum) != want {
 		return errors.New("digest mismatch")
 	}
 	return nil

@@ -8,17 +8,16 @@ import (
 	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"path"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/urlget/urlget/archive/internal/digest"
 	"github.com/urlget/urlget/archive/internal/httprecord"
 	"github.com/urlget/urlget/archive/warc"
 )
@@ -180,11 +179,9 @@ func (p *packer) add(name string, content io.Reader, method uint16) error {
 	}
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(w, sum), content)
-	p.about.Resources = append(p.about.Resources, resource{Name: path.Base(name), Path: name, Hash: digest(sum), Bytes: n})
+	p.about.Resources = append(p.about.Resources, resource{Name: path.Base(name), Path: name, Hash: digest.SHA256(sum), Bytes: n})
 	return err
 }
-
-func digest(h hash.Hash) string { return "sha256:" + hex.EncodeToString(h.Sum(nil)) }
 
 // end writes the description and its digest.
 func (p *packer) end() error {
@@ -266,7 +263,7 @@ func (r *Reader) Verify(report func(text string)) {
 		var stored struct{ Hash string }
 		sum := sha256.New()
 		sum.Write(text)
-		if json.Unmarshal(own, &stored) != nil || stored.Hash != digest(sum) {
+		if json.Unmarshal(own, &stored) != nil || stored.Hash != digest.SHA256(sum) {
 			report(packageFile + ": digest mismatch")
 		}
 	}
@@ -299,7 +296,7 @@ func (r *Reader) check(s resource) string {
 		return err.Error()
 	case n != s.Bytes:
 		return fmt.Sprintf("size is not %d bytes", s.Bytes)
-	case strings.HasPrefix(s.Hash, "sha256:") && digest(sum) != s.Hash:
+	case strings.HasPrefix(s.Hash, "sha256:") && digest.SHA256(sum) != s.Hash:
 		return "digest mismatch"
 	}
 	return ""

@@ -35,7 +35,7 @@ type checked struct {
 // payloadDigest returns the digest of a payload that is complete in the record.
 func (rec *Record) payloadDigest() (digest.Digest, bool) {
 	want, ok := digest.Parse(rec.Get("WARC-Payload-Digest"))
-	return want, ok && rec.Get("WARC-Truncated") == "" && rec.Get("WARC-Segment-Number") == ""
+	return want, ok && rec.Incomplete() == ""
 }
 
 func (c *checked) Read(p []byte) (int, error) {

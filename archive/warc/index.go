@@ -117,7 +117,7 @@ func (x *indexer) addRecord(rec *Record) {
 	x.count++
 	e := pendingEntry{id: rec.ID(), number: x.count, IndexEntry: IndexEntry{URL: rec.TargetURI(), Date: rec.Date(), Offset: rec.Offset,
 		File: x.name, Digest: rec.Get("WARC-Payload-Digest")}}
-	isHTTP := rec.isHTTP()
+	isHTTP := rec.IsHTTP()
 	switch rec.Type() {
 	case Request:
 		if isHTTP {

@@ -3,12 +3,12 @@ package warc
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"hash"
 	"io"
 	"os"
 	"sync"
 
+	"github.com/urlget/urlget/archive/internal/digest"
 	"github.com/urlget/urlget/internal/unnamed"
 )
 
@@ -98,13 +98,7 @@ func createHidden(dir string) (f *os.File, remove func(), err error) {
 func (s *Spool) Len() int64 { return s.size }
 
 // Digest returns the SHA-256 of the block in the format of WARC headers.
-func (s *Spool) Digest() string { return sha256Field(s.sum) }
-
-// sha256Field returns a SHA-256 in the format of WARC headers.
-func sha256Field(sum hash.Hash) string {
-	var b [sha256.Size]byte
-	return string(hex.AppendEncode([]byte("sha256:"), sum.Sum(b[:0])))
-}
+func (s *Spool) Digest() string { return digest.SHA256(s.sum) }
 
 // Reader returns a reader of the bytes from offset on. The Spool must not be written to while the
 // reader is in use.

@@ -6,7 +6,6 @@ import (
 	"hash"
 	"io"
 	"net/http"
-	"strings"
 
 	"github.com/urlget/urlget/archive/internal/digest"
 	"github.com/urlget/urlget/archive/internal/httprecord"
@@ -98,8 +97,7 @@ func (rec *Record) checkBlock() (problem string, longer bool) {
 		blockSum = block.Hash()
 		sinks = append(sinks, blockSum)
 	}
-	isHTTP := rec.isHTTP()
-	whole := rec.Get("WARC-Truncated") == "" && rec.Get("WARC-Segment-Number") == ""
+	isHTTP := rec.IsHTTP()
 	isResponse := rec.Type() == Response && isHTTP
 	hasPayload = hasPayload && (isResponse || rec.Type() == Resource)
 	if hasPayload {
@@ -128,15 +126,10 @@ func (rec *Record) checkBlock() (problem string, longer bool) {
 		return mismatch("block", rec.Get("WARC-Block-Digest")).Error(), longer
 	case hasPayload && !payload.matches():
 		return mismatch("payload", rec.Get("WARC-Payload-Digest")).Error(), longer
-	case headErr != nil && whole:
+	case headErr != nil && rec.Incomplete() == "":
 		return headErr.Error(), false
 	}
 	return "", longer
-}
-
-// isHTTP reports whether the block is an HTTP message.
-func (rec *Record) isHTTP() bool {
-	return strings.HasPrefix(strings.ToLower(strings.ReplaceAll(rec.ContentType(), " ", "")), "application/http")
 }
 
 // bodyHasher hashes the bytes that follow the head of a message.

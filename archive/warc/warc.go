@@ -90,6 +90,24 @@ func unbracket(uri string) string {
 	return uri
 }
 
+// Incomplete returns the reason why the block is incomplete, or "" if it is complete. A segment of a
+// record (WARC/1.1, section 7) is incomplete, because segments are not joined. A revisit is complete:
+// the standard marks the content that it omits by "WARC-Truncated: length" (section 6.7.2).
+func (h Header) Incomplete() string {
+	switch {
+	case h.Type() == Revisit:
+		return ""
+	case h.Get("WARC-Segment-Number") != "":
+		return "segmented record"
+	}
+	return h.Get("WARC-Truncated")
+}
+
+// IsHTTP reports whether the block is an HTTP message.
+func (h Header) IsHTTP() bool {
+	return strings.HasPrefix(strings.ToLower(strings.ReplaceAll(h.ContentType(), " ", "")), "application/http")
+}
+
 // ContentType returns the content type of the block, with its parameters.
 func (h Header) ContentType() string { return h.Get("Content-Type") }
 

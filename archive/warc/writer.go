@@ -43,7 +43,7 @@ type Draft struct {
 	Header Header
 	Block  *Spool // nil if empty
 	// Index, if not nil, is the index entry of the record. Write sets its position, target and
-	// date.
+	// date, and removes the parameters of Mime.
 	Index *IndexEntry
 	// Copied marks a record from another archive, whose index entry is derived from the record
 	// itself.

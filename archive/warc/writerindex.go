@@ -37,6 +37,7 @@ func (w *Writer) indexRecords(list []*Draft, offsets []int64) error {
 			continue
 		}
 		e := *d.Index
+		e.Mime = bareType(e.Mime)
 		e.URL, e.Date, e.File = d.Header.TargetURI(), d.Header.Date(), filepath.Base(w.name())
 		e.Offset, e.Length, e.Request = offsets[i], offsets[i+1]-offsets[i], requests[d.Header.Get("WARC-Record-ID")]
 		lines = e.AppendTo(lines)

@@ -45,6 +45,12 @@ func Parse(text string) (Digest, bool) {
 	return d, false
 }
 
+// SHA256 returns the SHA-256 that h has computed, as a header has it.
+func SHA256(h hash.Hash) string {
+	var b [sha256.Size]byte
+	return string(hex.AppendEncode([]byte("sha256:"), h.Sum(b[:0])))
+}
+
 // Hash returns a new hash of the algorithm, or nil if the algorithm is unknown.
 func (d Digest) Hash() hash.Hash {
 	switch d.Algorithm {
