@@ -18,16 +18,16 @@ import (
 // Find returns the time of the capture that matches req and is nearest to at, or the last one if at
 // is zero. It returns false if there is none.
 func (a *Archive) Find(req *fetch.Request, at time.Time) (time.Time, bool) {
-	best := a.find(req, at, nil)
+	p := newPreference(req, at, nil)
+	best := a.find(p)
 	if best == nil {
 		return time.Time{}, false
 	}
-	if !a.lacksContent(best) {
-		return best.date, true
-	}
-	for _, c := range a.alternatives(req, at, best, nil) {
-		if !a.lacksContent(c) {
-			return c.date, true
+	if a.lacksContent(best) {
+		for _, c := range a.alternatives(p, best) {
+			if !a.lacksContent(c) {
+				return c.date, true
+			}
 		}
 	}
 	return best.date, true
@@ -37,14 +37,14 @@ func (a *Archive) Find(req *fetch.Request, at time.Time) (time.Time, bool) {
 // Failures that may have been temporary, and captures of a part, are only among them if there is
 // nothing better.
 func (a *Archive) Times(req *fetch.Request) []time.Time {
-	best := a.find(req, time.Time{}, nil)
+	p := newPreference(req, time.Time{}, nil)
+	best := a.find(p)
 	if best == nil {
 		return nil
 	}
-	p := newPreference(req, time.Time{})
 	var list []time.Time
-	for _, c := range a.capturesOf(record.Key(req.URL)) {
-		if c.matches(p) && p.rank(c, best) == 0 {
+	for c := range a.matching(p) {
+		if p.rank(c, best) == 0 {
 			list = append(list, c.date)
 		}
 	}

@@ -3,6 +3,8 @@ package replay
 import (
 	"cmp"
 	"errors"
+	"iter"
+	"net/http"
 	"slices"
 	"time"
 
@@ -11,32 +13,36 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// find returns the best capture for req: of several equally good ones the one nearest to at, or the
-// last one if at is zero, as far as usable (see Options) allows. It returns nil if there is none.
-func (a *Archive) find(req *fetch.Request, at time.Time, usable func(Capture) bool) *snapshot {
-	p := newPreference(req, at)
+// find returns the best capture: of several equally good ones the one nearest to the time, or the
+// last one if that is zero. It returns nil if there is none.
+func (a *Archive) find(p *preference) *snapshot {
 	var best *snapshot
-	for _, c := range a.capturesOf(record.Key(req.URL)) {
-		if c.matches(p) && (usable == nil || usable(c.capture())) && (best == nil || p.compare(c, best) >= 0) {
+	for c := range a.matching(p) {
+		if best == nil || p.compare(c, best) >= 0 {
 			best = c
 		}
 	}
 	return best
 }
 
-// alternatives returns all other captures that match req, best first. They are used if than is a
-// revisit whose content is missing from the open archives.
-func (a *Archive) alternatives(req *fetch.Request, at time.Time, than *snapshot, usable func(Capture) bool) []*snapshot {
-	p := newPreference(req, at)
-	var list []*snapshot
-	for _, c := range a.capturesOf(record.Key(req.URL)) {
-		if c != than && c.matches(p) && (usable == nil || usable(c.capture())) {
-			list = append(list, c)
-		}
-	}
+// alternatives returns all captures except than, best first. They are used if than is a revisit whose
+// content is missing from the open archives.
+func (a *Archive) alternatives(p *preference, than *snapshot) []*snapshot {
+	list := slices.Collect(a.matching(p))
+	list = slices.DeleteFunc(list, func(c *snapshot) bool { return c == than })
 	slices.Reverse(list)
 	slices.SortStableFunc(list, func(c, d *snapshot) int { return p.compare(d, c) })
 	return list[:min(len(list), maxVersions)]
+}
+
+func (a *Archive) matching(p *preference) iter.Seq[*snapshot] {
+	return func(yield func(*snapshot) bool) {
+		for _, c := range a.capturesOf(record.Key(p.req.URL)) {
+			if c.matches(p) && (p.usable == nil || p.usable(c.capture())) && !yield(c) {
+				return
+			}
+		}
+	}
 }
 
 // matches reports whether c matches the request of p.
@@ -91,10 +97,11 @@ type preference struct {
 	form       string // digest of the submitted form
 	bodyDigest string // of the request; see bodyDigest
 	at         time.Time
+	usable     func(Capture) bool // see Options; may be nil
 }
 
-func newPreference(req *fetch.Request, at time.Time) *preference {
-	return &preference{req: req, form: record.FormDigest(req.Form), bodyDigest: requestDigest(req), at: at}
+func newPreference(req *fetch.Request, at time.Time, usable func(Capture) bool) *preference {
+	return &preference{req, record.FormDigest(req.Form), requestDigest(req), at, usable}
 }
 
 // compare returns 1 if c is better than d, -1 if it is worse, and 0 if the later one in the archive
@@ -111,20 +118,25 @@ func (p *preference) compare(c, d *snapshot) int {
 
 // rank is compare without regard to time.
 func (p *preference) rank(c, d *snapshot) int {
-	for _, prefer := range []func(*snapshot) bool{
-		func(c *snapshot) bool { return !c.failed && c.status != 304 },
-		func(c *snapshot) bool { return c.rng.IsZero() },
-		func(c *snapshot) bool { return c.kind != exchangeRecord || c.op == p.req.Op },
-		func(c *snapshot) bool { return !c.standalone },
-	} {
-		switch {
-		case prefer(c) && !prefer(d):
-			return 1
-		case prefer(d) && !prefer(c):
-			return -1
-		}
+	succeeded := func(c *snapshot) bool { return !c.failed && c.status != http.StatusNotModified }
+	hasOp := func(c *snapshot) bool { return c.kind != exchangeRecord || c.op == p.req.Op }
+	return cmp.Or(
+		prefer(succeeded(c), succeeded(d)),
+		prefer(c.rng.IsZero(), d.rng.IsZero()),
+		prefer(hasOp(c), hasOp(d)),
+		prefer(!c.standalone, !d.standalone),
+	)
+}
+
+// prefer compares two values of which true is better.
+func prefer(c, d bool) int {
+	switch {
+	case c == d:
+		return 0
+	case c:
+		return 1
 	}
-	return 0
+	return -1
 }
 
 // lacksContent reports whether the content of a capture is missing from the open archives.

@@ -50,7 +50,7 @@ func (a *Archive) openDigest(ctx context.Context, req *fetch.Request, opts Optio
 func (a *Archive) openCaptureOf(ctx context.Context, req *fetch.Request, sum [sha256.Size]byte, opts Options) (*fetch.Response, error) {
 	whole := *req
 	whole.Range, whole.IfChanged = fetch.Range{}, fetch.Validator{}
-	list := a.alternatives(&whole, opts.At, nil, nil)
+	list := a.alternatives(newPreference(&whole, opts.At, nil), nil)
 	for _, c := range list[:min(len(list), maxDigested)] {
 		if err := fetch.ContextError(ctx); err != nil {
 			return nil, err

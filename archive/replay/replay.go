@@ -59,34 +59,40 @@ func (a *Archive) Middleware(opts Options) fetch.Middleware {
 			if opts.SHA256 != "" {
 				return a.openDigest(ctx, req, opts, next)
 			}
-			c := a.find(req, opts.At, opts.Usable)
-			if c != nil && opts.Within > 0 && !opts.At.IsZero() && c.date.Sub(opts.At).Abs() > opts.Within {
-				return beyond(ctx, req, c, opts, next)
-			}
-			if c == nil && opts.Only {
-				return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: a.noCaptureError(req)}
-			}
-			if c == nil {
-				return next.Open(ctx, req)
-			}
-			resp, err := a.respond(ctx, req, c, opts)
-			if !errors.Is(err, errMissingContent) || req.Body != nil {
-				return resp, err
-			}
-			for _, c := range a.alternatives(req, opts.At, c, opts.Usable) {
-				if err := fetch.ContextError(ctx); err != nil {
-					return nil, err
-				}
-				if resp, err := a.respond(ctx, req, c, opts); !errors.Is(err, errMissingContent) {
-					return resp, err
-				}
-			}
-			if opts.Only {
-				return nil, err
-			}
-			return next.Open(ctx, req)
+			return a.openNearest(ctx, req, opts, next)
 		})
 	}
+}
+
+func (a *Archive) openNearest(
+	ctx context.Context, req *fetch.Request, opts Options, next fetch.Driver,
+) (*fetch.Response, error) {
+	p := newPreference(req, opts.At, opts.Usable)
+	c := a.find(p)
+	switch {
+	case c == nil && opts.Only:
+		return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: a.noCaptureError(p)}
+	case c == nil:
+		return next.Open(ctx, req)
+	case opts.Within > 0 && !opts.At.IsZero() && c.date.Sub(opts.At).Abs() > opts.Within:
+		return beyond(ctx, req, c, opts, next)
+	}
+	resp, err := a.respond(ctx, req, c, opts)
+	if !errors.Is(err, errMissingContent) || req.Body != nil {
+		return resp, err
+	}
+	for _, c := range a.alternatives(p, c) {
+		if err := fetch.ContextError(ctx); err != nil {
+			return nil, err
+		}
+		if resp, err := a.respond(ctx, req, c, opts); !errors.Is(err, errMissingContent) {
+			return resp, err
+		}
+	}
+	if opts.Only {
+		return nil, err
+	}
+	return next.Open(ctx, req)
 }
 
 // beyond returns the response for a request whose nearest capture is too far from its date. If there is
@@ -105,22 +111,22 @@ func beyond(ctx context.Context, req *fetch.Request, c *snapshot, opts Options, 
 
 // noCaptureError returns the error for a request without a capture. It names the methods of the other
 // captures of the URL, and tells if only their body differs.
-func (a *Archive) noCaptureError(req *fetch.Request) error {
+func (a *Archive) noCaptureError(p *preference) error {
 	var methods []string
-	digest, sameMethod, sameBody := requestDigest(req), false, false
-	for _, c := range a.capturesOf(record.Key(req.URL)) {
+	sameMethod, sameBody := false, false
+	for _, c := range a.capturesOf(record.Key(p.req.URL)) {
 		switch {
 		case c.kind == exchangeRecord:
-		case c.hasMethod(req):
-			sameMethod, sameBody = true, sameBody || c.hasBody(digest)
+		case c.hasMethod(p.req):
+			sameMethod, sameBody = true, sameBody || c.hasBody(p.bodyDigest)
 		case !slices.Contains(methods, cmp.Or(c.method, "GET")):
 			methods = append(methods, cmp.Or(c.method, "GET"))
 		}
 	}
 	switch {
-	case sameMethod && !sameBody && digest == "":
+	case sameMethod && !sameBody && p.bodyDigest == "":
 		return fmt.Errorf("%w without a body", ErrNoCapture)
-	case sameMethod && digest == unknownBody:
+	case sameMethod && p.bodyDigest == unknownBody:
 		return fmt.Errorf("%w: the body is longer than %d bytes, so it is not compared", ErrNoCapture, maxBody)
 	case sameMethod && !sameBody:
 		return fmt.Errorf("%w with this body", ErrNoCapture)
@@ -128,7 +134,7 @@ func (a *Archive) noCaptureError(req *fetch.Request) error {
 		return ErrNoCapture
 	}
 	slices.Sort(methods)
-	return fmt.Errorf("%w with %s, only with %s", ErrNoCapture, methodOf(req), strings.Join(methods, ", "))
+	return fmt.Errorf("%w with %s, only with %s", ErrNoCapture, methodOf(p.req), strings.Join(methods, ", "))
 }
 
 // respond returns the response of a capture, which names it.
