@@ -3,7 +3,6 @@ package wacz
 import (
 	"archive/zip"
 	"bufio"
-	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
 	"errors"
@@ -20,8 +19,6 @@ var ErrNoIndex = errors.New("wacz: file without an index")
 
 const (
 	indexDir = "indexes/"
-	// maxIndexLine limits the length of an index line; longer ones are skipped.
-	maxIndexLine = 64 << 10
 	// maxIndexRatio limits the compression ratio of an index. A typical index is compressed to a
 	// tenth.
 	maxIndexRatio = 100
@@ -78,24 +75,8 @@ func readIndex(file *zip.File, want string, f func(warc.IndexEntry) error) error
 		}
 	}
 	limited := &io.LimitedReader{R: in, N: most}
-	lines := bufio.NewReaderSize(limited, maxIndexLine)
-	for {
-		line, err := lines.ReadSlice('\n')
-		for err == bufio.ErrBufferFull {
-			line = nil
-			_, err = lines.ReadSlice('\n')
-		}
-		if e := (warc.IndexEntry{}); e.Parse(bytes.TrimSpace(line)) {
-			if err := f(e); err != nil {
-				return err
-			}
-		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return err
-		}
+	if err := warc.ReadIndex(limited, f); err != nil && err != warc.ErrNoIndex { // it may be empty
+		return err
 	}
 	if limited.N <= 0 {
 		return fmt.Errorf("decompressed size is more than %d times the compressed size", maxIndexRatio)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// maxLine limits the length of an index line.
+// maxLine limits the length of an index line, in bytes.
 const maxLine = 256 << 10
 
 // An IndexEntry is a line of a CDXJ index, compatible with pywb: a sortable key, the date with 14
@@ -73,15 +73,14 @@ func (c coverage) appendTo(b []byte) []byte {
 // Covered returns the number of bytes at the start of the file name whose records are all in the
 // index. It is 0 if the index does not state it.
 func Covered(index io.Reader, name string) (int64, error) {
-	lines := bufio.NewScanner(index)
-	lines.Buffer(nil, maxLine)
 	size := int64(0)
-	for lines.Scan() {
-		if n, ok := coverageOf(lines.Bytes(), name); ok {
+	err := eachLine(index, func(line []byte) error {
+		if n, ok := coverageOf(line, name); ok {
 			size = max(size, n)
 		}
-	}
-	return size, lines.Err()
+		return nil
+	})
+	return size, err
 }
 
 // coverageOf parses a coverage line. It returns false for other lines and other files.
@@ -97,26 +96,43 @@ func coverageOf(line []byte, name string) (int64, bool) {
 // ErrNoIndex is returned by ReadIndex if there is no valid line.
 var ErrNoIndex = errors.New("warc: not a CDXJ index")
 
-// ReadIndex calls f with each entry of a CDXJ index. Invalid lines are skipped. An error of f stops
-// it.
+// ReadIndex calls f with each entry of a CDXJ index. Invalid lines, and those longer than 256 KiB, are
+// skipped. An error of f stops it.
 func ReadIndex(r io.Reader, f func(IndexEntry) error) error {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxLine)
 	found := false
-	for lines.Scan() {
+	err := eachLine(r, func(line []byte) error {
 		var e IndexEntry
-		if e.Parse(lines.Bytes()) {
-			found = true
-			if err := f(e); err != nil {
-				return err
-			}
+		if !e.Parse(line) {
+			found = found || bytes.HasPrefix(line, []byte(coverageMark))
+			return nil
 		}
-		found = found || bytes.HasPrefix(lines.Bytes(), []byte(coverageMark))
+		found = true
+		return f(e)
+	})
+	if err == nil && !found {
+		return ErrNoIndex
 	}
-	if err := lines.Err(); found || err != nil && !errors.Is(err, bufio.ErrTooLong) {
-		return err
+	return err
+}
+
+func eachLine(r io.Reader, f func([]byte) error) error {
+	in := bufio.NewReaderSize(r, maxLine)
+	for {
+		line, err := in.ReadSlice('\n')
+		for err == bufio.ErrBufferFull {
+			line = nil
+			_, err = in.ReadSlice('\n')
+		}
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if stop := f(line); stop != nil {
+			return stop
+		}
+		if err == io.EOF {
+			return nil
+		}
 	}
-	return ErrNoIndex
 }
 
 // Parse sets e to a line of a CDXJ index, and reports whether the line is valid.
