@@ -25,9 +25,7 @@ const maxDamage = 100
 // maxRecords limits the number of records of files without an index.
 const maxRecords = 2 << 20
 
-// ErrTooMany is wrapped by the error of Open if files without an index have more than about two
-// million records. With an index next to the file (see warc.Index) the limit does not apply.
-var ErrTooMany = fmt.Errorf("replay: more than %d records and no index", maxRecords)
+var errTooMany = fmt.Errorf("replay: more than %d records and no index", maxRecords)
 
 // An Archive is a set of WARC files and the positions of their records. The positions come from an
 // index next to each file, or from reading the file once. An Archive is safe for concurrent use.
@@ -54,7 +52,7 @@ type Archive struct {
 // Open opens WARC and WACZ files. If the index NAME.cdxj next to NAME.warc.gz states how much of
 // the file it covers, only the rest of the file is scanned. For a WACZ file its index is read; WARC
 // files that are missing from the index or wrongly indexed are scanned. All other files are scanned
-// once.
+// once, and may have about two million records together.
 func Open(paths ...string) (*Archive, error) { return open(maxRecords, paths) }
 
 // open is Open with a limit of the number of records.

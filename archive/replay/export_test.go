@@ -1,5 +1,8 @@
 package replay
 
+// ErrTooMany is wrapped by the error of Open for too many records.
+var ErrTooMany = errTooMany
+
 // OpenLimit is Open with another limit for records.
 func OpenLimit(limit int, paths ...string) (*Archive, error) { return open(limit, paths) }
 

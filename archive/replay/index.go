@@ -112,7 +112,7 @@ func (x *cdxjIndex) load() error {
 		if e := (warc.IndexEntry{}); e.Parse(text) && e.File == name && e.Offset < x.covered {
 			if u, err := uri.ParseRef(e.URL); err == nil && u.IsAbs() {
 				if len(x.lines) == maxLines {
-					return ErrTooMany
+					return errTooMany
 				}
 				x.lines = append(x.lines, line{maphash.String(seed, record.Key(u)), begin})
 			}

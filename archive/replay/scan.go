@@ -91,7 +91,7 @@ func (a *Archive) scan(f io.ReaderAt, name string, from int64) error {
 		case err != nil:
 			return err
 		case a.recordsLeft == 0:
-			return fmt.Errorf("%s: %w", name, ErrTooMany)
+			return fmt.Errorf("%s: %w", name, errTooMany)
 		default:
 			n++
 			a.recordsLeft--

@@ -80,7 +80,7 @@ func TestTooManyParts(t *testing.T) {
 	for _, err := range Parts(strings.NewReader(mixedHead + strings.Repeat("--XX\n\n\n", 10_001))) {
 		n, last = n+1, err
 	}
-	if !errors.Is(last, ErrTooManyParts) || n != MaxParts+1 {
+	if !errors.Is(last, ErrTooManyParts) || n != maxParts+1 {
 		t.Errorf("%d steps, then %v", n, last)
 	}
 }

@@ -14,12 +14,12 @@ import (
 
 // Limits of the structure of a message.
 const (
-	MaxDepth = 50     // nested multiparts; a deeper one is a single part
-	MaxParts = 10_000 // parts of one message
+	maxDepth = 50     // nested multiparts; a deeper one is a single part
+	maxParts = 10_000 // parts of one message
 )
 
-// ErrTooManyParts is returned for a message of more than MaxParts parts.
-var ErrTooManyParts = fmt.Errorf("message of more than %d parts", MaxParts)
+// ErrTooManyParts is returned for a message of more than 10,000 parts.
+var ErrTooManyParts = fmt.Errorf("message of more than %d parts", maxParts)
 
 // ErrNoPart is returned by OpenPart and OpenContentID if the part does not exist.
 var ErrNoPart = errors.New("no such part")
@@ -163,7 +163,7 @@ func (w *walker) next() (*Part, error) {
 			return nil, w.err
 		}
 		if p := w.part(ParseHeader(head)); p != nil {
-			if w.parts++; w.parts > MaxParts {
+			if w.parts++; w.parts > maxParts {
 				return nil, ErrTooManyParts
 			}
 			p.Number = w.parts
@@ -209,7 +209,7 @@ func (w *walker) part(h textproto.MIMEHeader) *Part {
 	if n := len(w.bounds); n > 0 {
 		p.alternative = w.bounds[n-1].alternative
 	}
-	if strings.HasPrefix(p.ContentType, "multipart/") && len(w.bounds) < MaxDepth {
+	if strings.HasPrefix(p.ContentType, "multipart/") && len(w.bounds) < maxDepth {
 		if delimiter := w.delimiter(p.Params["boundary"]); delimiter != nil {
 			b := boundary{delimiter, p.alternative}
 			if p.ContentType == "multipart/alternative" {

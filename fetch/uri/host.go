@@ -2,6 +2,7 @@ package uri
 
 import (
 	"net/netip"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -116,7 +117,7 @@ func canonicalIPv6(raw string) (host, reason string) {
 }
 
 // endsInNumber reports whether the last label of name, ignoring an empty one, is a number in the
-// sense of inet_aton. Domain names do not end that way (RFC 1738, section 3.1), and some resolvers
+// sense of inet_aton. Name is in lower case. Domain names do not end that way (RFC 1738, section 3.1), and some resolvers
 // would take such a name for an address.
 func endsInNumber(name string) bool {
 	label := strings.TrimRight(name, ".")
@@ -124,16 +125,10 @@ func endsInNumber(name string) bool {
 	if label == "" || label[0] < '0' || label[0] > '9' {
 		return false
 	}
-	hex := strings.HasPrefix(label, "0x")
-	if hex {
-		label = label[2:]
+	if hex, ok := strings.CutPrefix(label, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
 	}
-	for i := range len(label) {
-		if !(hex && isHex(label[i])) && (label[i] < '0' || label[i] > '9') {
-			return false
-		}
-	}
-	return true
+	return isDigits(label)
 }
 
 // canonicalIPv4 parses an address as inet_aton does: one to four numbers, decimal, octal after "0"
@@ -169,28 +164,13 @@ func canonicalIPv4(name string) (host, reason string) {
 // parseNumber parses one part of an IPv4 address. It returns false if the part is not a number or
 // does not fit in 32 bits.
 func parseNumber(s string) (uint64, bool) {
-	base := uint64(10)
+	base := 10
 	switch {
 	case strings.HasPrefix(s, "0x"):
 		base, s = 16, s[2:]
 	case len(s) > 1 && s[0] == '0':
 		base, s = 8, s[1:]
 	}
-	if s == "" {
-		return 0, false
-	}
-	n := uint64(0)
-	for i := range len(s) {
-		if !isHex(s[i]) {
-			return 0, false
-		}
-		d := uint64(unhex(s[i]))
-		if d >= base {
-			return 0, false
-		}
-		if n = n*base + d; n > 1<<32-1 {
-			return 0, false
-		}
-	}
-	return n, true
+	n, err := strconv.ParseUint(s, base, 32)
+	return n, err == nil
 }

@@ -272,8 +272,6 @@ func TestWith(t *testing.T) {
 		{"without user", full.WithoutUserinfo(), "ftp://H:2121/a?b#c"},
 		{"without user in a relative reference", MustParse("//u@h/x").WithoutUserinfo(), "//h/x"},
 		{"without user where there was none", MustParse("mailto:a@b").WithoutUserinfo(), "mailto:a@b"},
-		{"fragment", full.WithFragment("x y"), "ftp://u:p@H:2121/a?b#x%20y"},
-		{"empty fragment", MustParse("a").WithFragment(""), "a#"},
 		{"without fragment", full.WithoutFragment(), "ftp://u:p@H:2121/a?b"},
 		{"without fragment where there was none", MustParse("a").WithoutFragment(), "a"},
 	} {

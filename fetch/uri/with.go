@@ -71,13 +71,6 @@ func (u URI) hostPortAsWritten() string {
 	return u.text[u.authStart():u.path]
 }
 
-// WithFragment returns u with the fragment text, which must be encoded.
-func (u URI) WithFragment(text string) URI {
-	c := u.split()
-	c.fragment = "#" + Escape(text)
-	return c.uri()
-}
-
 // WithoutFragment returns u without its fragment and the "#".
 func (u URI) WithoutFragment() URI {
 	if u.frag == 0 {
