@@ -42,7 +42,6 @@ const (
 	Mirror  Kind = "mirror"
 )
 
-// errKind is returned for a source of unknown kind.
 var errKind = errors.New("archive: not a WARC, ARC or WACZ file, a mailbox (mbox, Maildir) or a mirror with a state file (-m or -N)")
 
 // KindOf returns the kind of a file or directory.
@@ -190,7 +189,6 @@ func (m *Importer) WARC(ctx context.Context, file io.ReaderAt, name string) erro
 	}
 }
 
-// A copiedRecord record is ready to be written.
 type copiedRecord struct {
 	*warc.Draft
 	id     string
@@ -206,10 +204,8 @@ func (c *copiedRecord) close() {
 	}
 }
 
-// errChanged reports a record whose block does not match its digest.
 var errChanged = errors.New("block does not match WARC-Block-Digest")
 
-// copy reads a record into a spool.
 func (m *Importer) copy(rec *warc.Record) (*copiedRecord, error) {
 	d := &copiedRecord{Draft: &warc.Draft{Block: m.w.NewSpool(), Copied: true}, id: rec.ID(), offset: rec.Offset}
 	for _, f := range rec.Header {
@@ -250,7 +246,6 @@ func (m *Importer) copy(rec *warc.Record) (*copiedRecord, error) {
 	return d, nil
 }
 
-// write writes a record.
 func (m *Importer) write(d *copiedRecord) error {
 	if d.id != "" && len(m.ids) < maxIDs {
 		m.ids[d.id] = true
@@ -347,7 +342,6 @@ func (m *Importer) message(found *mailbox.Message) error {
 	return m.add(u, info.ModTime(), &fetch.Meta{ContentType: "message/rfc822", Size: found.Size, Header: header}, content)
 }
 
-// messageURL returns the URL of a message.
 func messageURL(id string, news bool) (uri.URI, error) {
 	if id == "" || strings.ContainsAny(id, " \t<>") {
 		return uri.URI{}, errors.New("no identifier")

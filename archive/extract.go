@@ -15,7 +15,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// errNoFile is returned for a response that a mirror would not save.
 var errNoFile = errors.New("not a file")
 
 // maxDirs limits the directories of an extracted file, as crawls limit listings. The time to create

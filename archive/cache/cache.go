@@ -56,7 +56,6 @@ func Middleware(opts Options) fetch.Middleware {
 	}
 }
 
-// A lookup finds the stored response for one request.
 type lookup struct {
 	*Options
 	ctx    context.Context
@@ -78,12 +77,10 @@ func newLookup(ctx context.Context, req *fetch.Request, opts *Options) *lookup {
 	return &lookup{Options: opts, ctx: ctx, req: req, keys: make(map[string]bool), peers: make(map[time.Time]netip.Addr), variant: variant(false), known: variant(true)}
 }
 
-// stored returns the driver that answers from the stored responses that are usable.
 func (l *lookup) stored(next fetch.Driver) fetch.Driver {
 	return l.Archive.Middleware(replay.Options{Only: true, Usable: l.usable})(next)
 }
 
-// usable reports whether a stored response may be used for the request.
 func (l *lookup) usable(c replay.Capture) bool {
 	switch {
 	case c.Key == "":
@@ -110,7 +107,6 @@ func (l *lookup) usable(c replay.Capture) bool {
 // use records where a response comes from, whose capture is c.
 func (l *lookup) use(c *fetch.Capture) { fetch.ServedFromCache(l.ctx, l.peers[c.Time.UTC()]) }
 
-// selects reports whether the request selects a stored response.
 func (l *lookup) selects(c *replay.Capture) bool {
 	if !l.Offline && slices.Contains(strings.Split(strings.ReplaceAll(c.Vary, " ", ""), ","), "*") {
 		return false
@@ -124,13 +120,11 @@ func (l *lookup) selects(c *replay.Capture) bool {
 	return found
 }
 
-// hasKey reports whether a variant of the request has the key of a stored response.
 func (l *lookup) hasKey(c *replay.Capture, variant func() (*fetch.Variant, error)) bool {
 	v, err := variant()
 	return err == nil && v.Key(l.Key, c.Vary) == c.Key
 }
 
-// offline answers a request from the archive, whatever its age.
 func (l *lookup) offline(next fetch.Driver) (*fetch.Response, error) {
 	resp, err := l.stored(next).Open(l.ctx, l.req)
 	if err == nil {
@@ -148,13 +142,11 @@ func (l *lookup) offline(next fetch.Driver) (*fetch.Response, error) {
 	return nil, err
 }
 
-// cacheable reports whether a request may be answered from a cache.
 func cacheable(req *fetch.Request) bool {
 	return (req.Op == fetch.OpGet || req.Op == fetch.OpList) && !req.Sends() && req.Form == nil && req.Range.IsZero() && req.Ranges == nil &&
 		req.IfChanged.IsZero() && !directives(req.Header["Cache-Control"]).has("no-store")
 }
 
-// open answers a request from the archive or the server.
 func (l *lookup) open(next fetch.Driver) (*fetch.Response, error) {
 	stored := l.stored(next)
 	resp, err := stored.Open(l.ctx, l.req)
@@ -184,7 +176,6 @@ func (l *lookup) open(next fetch.Driver) (*fetch.Response, error) {
 	return stored.Open(l.ctx, l.req)
 }
 
-// asksServer reports whether a request demands a response of the server or its confirmation.
 func asksServer(req *fetch.Request) bool {
 	d := directives(req.Header["Cache-Control"])
 	age, ok := d.seconds("max-age")

@@ -53,7 +53,6 @@ const maxHeuristic = 24 * time.Hour
 // heuristic lists the statuses whose lifetime may be estimated (RFC 9110, section 15.1).
 var heuristic = map[int]bool{200: true, 203: true, 204: true, 300: true, 301: true, 308: true, 404: true, 405: true, 410: true, 414: true, 501: true}
 
-// date returns the time at which the server made the response.
 func (r response) date() time.Time {
 	if date, err := http.ParseTime(r.header.Get("Date")); err == nil {
 		return date
@@ -75,7 +74,6 @@ func (r response) age(now time.Time) time.Duration {
 	return age + now.Sub(r.received)
 }
 
-// directives are the values of Cache-Control fields.
 type directives []string
 
 // each calls f with the directives, in lower case, until it returns false.
@@ -90,7 +88,6 @@ func (d directives) each(f func(name, value string) bool) {
 	}
 }
 
-// has reports whether there is a directive.
 func (d directives) has(want string) (found bool) {
 	d.each(func(name, _ string) bool {
 		found = name == want

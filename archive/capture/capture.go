@@ -117,8 +117,6 @@ func (c *Capture) Record(ctx context.Context, req *fetch.Request) *fetch.Recordi
 	return x
 }
 
-// needsLogin reports whether a request has or may have credentials: a login, a submitted form, or a
-// body.
 func needsLogin(ctx context.Context, req *fetch.Request) bool {
 	if _, password := req.URL.Password(); password || fetch.TraitsOf(ctx).Logins || req.Form != nil || req.Body != nil || req.GetBody != nil {
 		return true
@@ -146,7 +144,6 @@ func (c *Capture) Add(u uri.URI, at time.Time, m *fetch.Meta, content io.Reader)
 	return r.revisit, c.w.Err()
 }
 
-// A recording collects the data of one exchange and writes its records.
 type recording struct {
 	*Capture
 	begin  time.Time
@@ -246,7 +243,6 @@ func (r *recording) writeEntry(e fetch.Entry) {
 	}
 }
 
-// end writes the records of the exchange.
 func (r *recording) end(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -281,7 +277,6 @@ func (r *recording) end(err error) {
 	}
 }
 
-// archived returns the earlier record with the same payload as a record of this exchange.
 func (r *recording) archived(digest, id string) (archivedRecord, bool) {
 	e, known, claimed := r.seen.claim(digest, r.target, r.begin, id, r.claimed == nil)
 	if claimed {
@@ -290,10 +285,8 @@ func (r *recording) archived(digest, id string) (archivedRecord, bool) {
 	return e, known
 }
 
-// usualFields is the usual number of header fields.
 const usualFields = 12
 
-// header returns the first fields of the header of a record.
 func (r *recording) header(kind, contentType string) warc.Header {
 	h := make(warc.Header, 0, usualFields)
 	h.Add("WARC-Type", kind)
@@ -304,7 +297,6 @@ func (r *recording) header(kind, contentType string) warc.Header {
 	return h
 }
 
-// addPeer adds the fields for the address and protocol of the server.
 func (r *recording) addPeer(h *warc.Header, conn int, protocol string) {
 	p := r.peers[conn]
 	if p.addr == nil {
@@ -332,7 +324,6 @@ func tlsProtocol(s *tls.ConnectionState) string {
 	return "tls/1.3"
 }
 
-// records returns the records of an exchange over other protocols than HTTP.
 func (r *recording) records(err error) []*warc.Draft {
 	var list []*warc.Draft
 	x := &record.Exchange{Response: r.stored, Failure: record.NewFailure(err)}
@@ -372,7 +363,6 @@ func (r *recording) records(err error) []*warc.Draft {
 	return list
 }
 
-// hasContent reports whether the response has content to record.
 func (r *recording) hasContent() bool {
 	a := r.stored
 	return a != nil && a.Location == nil && r.req.Op != fetch.OpStat && a.Kind != fetch.KindNone.String()
@@ -417,7 +407,6 @@ func (r *recording) parseEntries(err error) {
 	}
 }
 
-// exchange returns the metadata record with the outcome.
 func (r *recording) exchange(x *record.Exchange) *warc.Draft {
 	x.URL, x.Op, x.Time = r.target, r.req.Op, r.begin.UTC()
 	if !r.added {
@@ -436,7 +425,6 @@ func (r *recording) exchange(x *record.Exchange) *warc.Draft {
 	return d
 }
 
-// addCacheKey adds the field for a cache to the header of a response.
 func (r *recording) addCacheKey(h *warc.Header, v *fetch.Variant, login bool, vary string) {
 	if !r.cache {
 		return

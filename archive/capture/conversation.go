@@ -26,7 +26,6 @@ type conversation struct {
 	conns    map[int]*traffic
 }
 
-// A traffic is the recorded traffic of one connection.
 type traffic struct {
 	sum       hash.Hash // of the bytes received
 	received  int64

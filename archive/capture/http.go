@@ -29,7 +29,6 @@ type messages struct {
 	conns map[int][]*message
 }
 
-// A message is a request and its response as sent over the connection.
 type message struct {
 	request, response *warc.Spool // response is nil until bytes are received
 	variant           *fetch.Variant
@@ -40,7 +39,6 @@ type message struct {
 	size    int64     // bytes written to payload
 }
 
-// receive adds bytes of the response.
 func (m *message) receive(w *warc.Writer, p []byte) {
 	if m.response == nil {
 		m.response, m.head = w.NewSpool(), make([]byte, 0, 512)
@@ -67,7 +65,6 @@ func (m *message) receive(w *warc.Writer, p []byte) {
 	}
 }
 
-// forbidsStore reports whether the final response has the directive no-store of Cache-Control.
 func (m *message) forbidsStore() bool {
 	resp, err := http.ReadResponse(bufio.NewReader(io.LimitReader(m.response.Reader(finalOffset(m.response)), maxHead)), nil)
 	if err != nil {
@@ -180,10 +177,8 @@ func (r *recording) httpRecords(err error) []*warc.Draft {
 
 var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 32<<10) }}
 
-// maxMethod limits the length of a request method.
 const maxMethod = 64
 
-// method returns the method of the request, or GET if it has none.
 func (m *message) method() string {
 	begin := make([]byte, maxMethod)
 	n, _ := io.ReadFull(m.request.Reader(0), begin)
@@ -194,7 +189,6 @@ func (m *message) method() string {
 	return method
 }
 
-// responseRecord returns the record of a response and its HTTP version.
 func (r *recording) responseRecord(m *message, err error) (d *warc.Draft, protocol string) {
 	d = &warc.Draft{Header: r.header(warc.Response, "application/http;msgtype=response"), Block: m.response}
 	from := finalOffset(m.response)

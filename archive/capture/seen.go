@@ -25,7 +25,6 @@ type Seen struct {
 	list map[string]archivedRecord // by digest
 }
 
-// archivedRecord describes a record that has a payload.
 type archivedRecord struct {
 	url     string
 	date    time.Time
@@ -36,7 +35,6 @@ type archivedRecord struct {
 // NewSeen returns an empty Seen.
 func NewSeen() *Seen { return &Seen{list: make(map[string]archivedRecord)} }
 
-// errFull stops the reading of an index.
 var errFull = errors.New("enough")
 
 // ErrDigests is returned by Load for an index whose digests are all of other algorithms than
@@ -94,7 +92,6 @@ func (s *Seen) remember(h *warc.Header, digest string) (e archivedRecord, known 
 	return e, known
 }
 
-// sha256Of normalizes a SHA-256 digest. It returns false for other algorithms.
 func sha256Of(text string) (string, bool) {
 	d, ok := digest.Parse(text)
 	if !ok || d.Algorithm != "sha256" {
@@ -154,7 +151,6 @@ func (s *Seen) resolve(digest string, written bool) {
 	}
 }
 
-// makeRevisit turns a header into that of a revisit record.
 func (e archivedRecord) makeRevisit(h *warc.Header) {
 	for i := range *h {
 		if (*h)[i].Name == "WARC-Type" {
@@ -204,7 +200,6 @@ func (h *hosts) add(host string) bool {
 	return true
 }
 
-// maxAddrs limits the number of addresses recorded for a host.
 const maxAddrs = 64
 
 // addLookup records the result of a host lookup. Lookups of other hosts, such as proxies, are

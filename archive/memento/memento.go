@@ -62,7 +62,6 @@ func (o *Options) ask(ctx context.Context, req *fetch.Request, at time.Time) (*f
 	return nil, failure
 }
 
-// A capturedError is a failure that an archive has captured.
 type capturedError struct {
 	capture *fetch.Capture
 	cause   error // what the error response says
@@ -78,7 +77,6 @@ func (e *capturedError) Error() string {
 
 func (e *capturedError) Unwrap() error { return e.cause }
 
-// askOne asks a TimeGate for the capture nearest to a date.
 func (o *Options) askOne(ctx context.Context, req *fetch.Request, gate string, at time.Time) (*fetch.Response, error) {
 	u, err := gateURL(gate, req.URL)
 	if err != nil {

@@ -38,7 +38,6 @@ type search struct {
 	moved bool
 }
 
-// gateURL returns the URL that asks a TimeGate for u.
 func gateURL(gate string, u uri.URI) (uri.URI, error) {
 	before, after, ok := strings.Cut(gate, "{}")
 	target := u.WithoutFragment().WithoutUserinfo().String()
@@ -48,12 +47,10 @@ func gateURL(gate string, u uri.URI) (uri.URI, error) {
 	return uri.Parse(before + target + after)
 }
 
-// A redirect is the error of a request that was redirected.
 type redirect struct{ to uri.URI }
 
 func (r redirect) Error() string { return "redirected to " + r.to.Redacted() }
 
-// run returns the response for the capture.
 func (s *search) run(ctx context.Context) (*fetch.Response, error) {
 	for range maxRedirects {
 		if resp, err := s.step(ctx); resp != nil || err != nil {
@@ -63,7 +60,6 @@ func (s *search) run(ctx context.Context) (*fetch.Response, error) {
 	return nil, s.fail(fetch.ErrRedirect, "more than %d redirects", maxRedirects)
 }
 
-// fail returns an error about the response of the current URL.
 func (s *search) fail(code fetch.Code, format string, args ...any) *fetch.Error {
 	return &fetch.Error{Op: s.req.Op.String(), URL: s.url.Redacted(), Code: code, Err: fmt.Errorf(format, args...)}
 }

@@ -55,7 +55,6 @@ type Archive struct {
 // once, and may have about two million records together.
 func Open(paths ...string) (*Archive, error) { return open(maxRecords, paths) }
 
-// open is Open with a limit of the number of records.
 func open(limit int, paths []string) (*Archive, error) {
 	a := &Archive{recordsLeft: limit, maxCached: maxCachedURLs, lines: limit * (maxPacked / maxRecords), scanned: newTable(), cached: [2]*table{newTable(), newTable()}}
 	for _, path := range paths {
@@ -118,7 +117,6 @@ func (a *Archive) Len() int {
 	return n
 }
 
-// add reads the index of a file, or scans it.
 func (a *Archive) add(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -135,7 +133,6 @@ func (a *Archive) add(f *os.File) error {
 	return a.scan(f, f.Name(), covered)
 }
 
-// zipMagic is the start of a WACZ file.
 const zipMagic = "PK\x03\x04"
 
 // read reads the record at p. Its block is verified (see warc.Record.Checked). The caller must call

@@ -52,7 +52,8 @@ func (a *Archive) Times(req *fetch.Request) []time.Time {
 	return slices.CompactFunc(list, time.Time.Equal)
 }
 
-// URLs returns at most most captured URLs that match, sorted, and reports whether there are more.
+// URLs returns the captured URLs that match, sorted and at most limit, and reports whether there are
+// more.
 func (a *Archive) URLs(match func(url string) bool, limit int) (list []string, more bool, err error) {
 	found := make(map[string]bool)
 	note := func(key string) {
@@ -102,7 +103,6 @@ type Capture struct {
 	Validator string
 }
 
-// cacheFields are the fields of a Capture in the archive of a cache.
 type cacheFields struct {
 	key, vary, validator string
 	login                bool
@@ -138,7 +138,7 @@ func (c *Capture) Text() string {
 	return text
 }
 
-// Captures returns at most most captures of a URL, oldest first.
+// Captures returns at most limit captures of a URL, oldest first.
 func (a *Archive) Captures(u uri.URI, limit int) []Capture {
 	found := slices.Clone(a.capturesOf(record.Key(u)))
 	slices.SortStableFunc(found, func(c, d *snapshot) int { return c.date.Compare(d.date) })

@@ -45,7 +45,6 @@ func (a *Archive) matching(p *preference) iter.Seq[*snapshot] {
 	}
 }
 
-// matches reports whether c matches the request of p.
 func (c *snapshot) matches(p *preference) bool {
 	req := p.req
 	switch {
@@ -77,13 +76,11 @@ func (c *snapshot) coversRange(want fetch.Range) bool {
 		(want.Length == 0 || want.Length > c.rng.Length)
 }
 
-// hasMethod reports whether c was requested with the method of req.
 func (c *snapshot) hasMethod(req *fetch.Request) bool {
 	have, want := cmp.Or(c.method, "GET"), methodOf(req)
 	return have == want || have == "HEAD" && want == "GET" && req.Op == fetch.OpStat
 }
 
-// methodOf returns the HTTP method of a request.
 func methodOf(req *fetch.Request) string {
 	if req.Body != nil || req.GetBody != nil {
 		return cmp.Or(req.Method, "POST")
@@ -139,7 +136,6 @@ func prefer(c, d bool) int {
 	return -1
 }
 
-// lacksContent reports whether the content of a capture is missing from the open archives.
 func (a *Archive) lacksContent(c *snapshot) bool {
 	p := c.place
 	switch c.kind {

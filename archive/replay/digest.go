@@ -17,7 +17,6 @@ import (
 // maxDigested limits the captures of one URL whose content is read for its digest.
 const maxDigested = 100
 
-// openDigest returns a response whose content has the SHA-256 of opts.
 func (a *Archive) openDigest(ctx context.Context, req *fetch.Request, opts Options, next fetch.Driver) (*fetch.Response, error) {
 	var sum [sha256.Size]byte
 	if n, err := hex.Decode(sum[:], []byte(opts.SHA256[:min(len(opts.SHA256), 2*len(sum))])); err != nil || n != len(sum) {

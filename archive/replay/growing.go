@@ -64,7 +64,6 @@ func (x *growingIndex) grow(changed func(key string)) {
 	}
 }
 
-// add adds the line at x.at.
 func (x *growingIndex) add(text []byte, changed func(key string)) {
 	e := warc.IndexEntry{}
 	if x.total == maxLines || !e.Parse(bytes.TrimSuffix(text, []byte("\n"))) || e.File != filepath.Base(x.archive.Name()) {
@@ -81,7 +80,6 @@ func (x *growingIndex) add(text []byte, changed func(key string)) {
 	changed(key)
 }
 
-// find implements recordIndex.
 func (x *growingIndex) find(key string) (list []location) {
 	for _, offset := range x.added[maphash.String(seed, key)] {
 		if e, ok := x.entry(line{offset: offset}); ok && len(list) < maxVersions {
@@ -93,7 +91,6 @@ func (x *growingIndex) find(key string) (list []location) {
 
 func (x *growingIndex) count() int { return x.total }
 
-// each implements recordIndex.
 func (x *growingIndex) each(f func(warc.IndexEntry)) error {
 	for _, offsets := range x.added {
 		for _, offset := range offsets {

@@ -92,7 +92,6 @@ func (a *Archive) openIndex(f *os.File, size int64) (covered int64, err error) {
 	return 0, nil
 }
 
-// load reads the positions of the lines.
 func (x *cdxjIndex) load() error {
 	if _, err := x.file.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -128,7 +127,6 @@ func (x *cdxjIndex) load() error {
 	return nil
 }
 
-// entry reads a line.
 func (x *cdxjIndex) entry(l line) (e warc.IndexEntry, ok bool) {
 	text := make([]byte, 1024)
 	n, _ := x.file.ReadAt(text, l.offset)
@@ -146,7 +144,6 @@ func (x *cdxjIndex) entry(l line) (e warc.IndexEntry, ok bool) {
 func (x *cdxjIndex) count() int   { return len(x.lines) }
 func (x *cdxjIndex) close() error { return x.file.Close() }
 
-// find implements recordIndex.
 func (x *cdxjIndex) find(key string) []location {
 	hash := maphash.String(seed, key)
 	i, _ := slices.BinarySearchFunc(x.lines, hash, func(l line, h uint64) int { return cmp.Compare(l.hash, h) })
@@ -159,7 +156,6 @@ func (x *cdxjIndex) find(key string) []location {
 	return list
 }
 
-// capturesOf returns the captures of the URL with a key.
 func (a *Archive) capturesOf(key string) []*snapshot {
 	if len(a.indexes) == 0 {
 		return a.scanned.captures[key]
@@ -170,7 +166,6 @@ func (a *Archive) capturesOf(key string) []*snapshot {
 	return slices.Concat(a.scanned.captures[key], a.cached[0].captures[key])
 }
 
-// loadIndexed adds the records of a URL from the indexes to a.cached.
 func (a *Archive) loadIndexed(key string) {
 	if a.growing != nil {
 		a.growing.grow(func(key string) { // it is loaded again
@@ -258,7 +253,6 @@ func (a *Archive) loadFromIndex(x recordIndex, key string) bool {
 	return true
 }
 
-// loadRecord adds the ID of a record to which a revisit refers.
 func (a *Archive) loadRecord(archive io.ReaderAt, offset int64) {
 	p := place{file: archive, offset: offset}
 	if rec, done, err := a.read(p); err == nil {
@@ -269,7 +263,6 @@ func (a *Archive) loadRecord(archive io.ReaderAt, offset int64) {
 	}
 }
 
-// byID returns the position of the record with an ID.
 func (a *Archive) byID(id string) (place, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -284,7 +277,6 @@ func (a *Archive) byID(id string) (place, bool) {
 	return place{}, false
 }
 
-// byOrigin returns the position of a record by URL and date.
 func (a *Archive) byOrigin(o origin) place {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -302,7 +294,6 @@ func (a *Archive) byOrigin(o origin) place {
 	return place{}
 }
 
-// each implements recordIndex.
 func (x *cdxjIndex) each(f func(warc.IndexEntry)) error {
 	name := filepath.Base(x.archive.Name())
 	return warc.ReadIndex(io.NewSectionReader(x.file, 0, 1<<62), func(e warc.IndexEntry) error {

@@ -34,7 +34,6 @@ type waczIndex struct {
 	extras  []rareFields
 }
 
-// A packedFile is a WARC file in a WACZ file.
 type packedFile struct {
 	*io.SectionReader
 	base string // name in the index
@@ -43,7 +42,6 @@ type packedFile struct {
 
 func (f packedFile) Name() string { return f.path }
 
-// A waczLine is the part of an index line that is kept in memory.
 type waczLine struct {
 	hash   uint64 // of the key of the URL
 	offset int64
@@ -51,7 +49,6 @@ type waczLine struct {
 	extra  uint32 // index of packed.extras plus 1; 0 if there is none
 }
 
-// rareFields holds the rare fields of index lines.
 type rareFields struct {
 	origin, request int64
 	method          string
@@ -88,8 +85,7 @@ func (a *Archive) addWACZ(f *os.File, size int64) error {
 	return nil
 }
 
-// load reads the index, of at most most lines. It returns the files that must be scanned. These are
-// the files that the index does not mention, and those with records of other schemes than HTTP
+// load reads the index, which may have limit lines. It returns the files that must be scanned: those that the index does not mention, and those with records of other schemes than HTTP
 // whose index was made by another program.
 func (p *waczIndex) load(limit int) (rest []packedFile, err error) {
 	numbers := make(map[string]uint32)
@@ -166,7 +162,6 @@ func (p *waczIndex) each(f func(warc.IndexEntry)) error {
 	})
 }
 
-// drop drops the index and scans the WARC files.
 func (p *waczIndex) drop(a *Archive, key string) {
 	a.addDamage(fmt.Errorf("%s: wrong index entry for %s; reading its WARC files instead", p.name, strings.TrimSpace(key)))
 	p.lines, p.extras = nil, nil

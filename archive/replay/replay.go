@@ -137,7 +137,6 @@ func (a *Archive) noCaptureError(p *preference) error {
 	return fmt.Errorf("%w with %s, only with %s", ErrNoCapture, methodOf(p.req), strings.Join(methods, ", "))
 }
 
-// respond returns the response of a capture, which names it.
 func (a *Archive) respond(ctx context.Context, req *fetch.Request, c *snapshot, opts Options) (*fetch.Response, error) {
 	resp, err := a.open(ctx, req, c, opts.Compressed)
 	if err != nil {
@@ -162,7 +161,6 @@ func (a *Archive) open(ctx context.Context, req *fetch.Request, c *snapshot, dec
 	return a.openWeb(ctx, req, c, decode || c.coded)
 }
 
-// damagedError returns the error for a damaged or incomplete archive.
 func damagedError(err error) error {
 	if errors.Is(err, errMissingContent) {
 		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("incomplete archive: %w", err)}
@@ -170,7 +168,6 @@ func damagedError(err error) error {
 	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("damaged archive: %w", err)}
 }
 
-// openExchange returns the response of an exchange record.
 func (a *Archive) openExchange(ctx context.Context, req *fetch.Request, c *snapshot) (*fetch.Response, error) {
 	rec, done, err := a.read(c.place)
 	if err != nil {
@@ -210,7 +207,6 @@ func (a *Archive) openExchange(ctx context.Context, req *fetch.Request, c *snaps
 	return a.withContent(ctx, req, resp, x)
 }
 
-// withContent sets the body of resp and, for a listing, its members.
 func (a *Archive) withContent(ctx context.Context, req *fetch.Request, resp *fetch.Response, x *record.Exchange) (*fetch.Response, error) {
 	content, _ := a.byID(x.Content)
 	block, size, cutOff, done, err := a.payload(content, 0)
@@ -243,7 +239,6 @@ func (a *Archive) withContent(ctx context.Context, req *fetch.Request, resp *fet
 	return resp, nil
 }
 
-// noListingError returns the error for a listing of a resource that was not captured as one.
 func noListingError() error {
 	return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("no listing was captured: %w", errors.ErrUnsupported)}
 }
@@ -269,7 +264,6 @@ func withLogin(u, requested uri.URI) uri.URI {
 	return u
 }
 
-// isNotModified reports whether the response to a conditional request is "not modified".
 func isNotModified(req *fetch.Request, m *fetch.Meta) bool {
 	v := req.IfChanged
 	switch {
@@ -281,7 +275,6 @@ func isNotModified(req *fetch.Request, m *fetch.Meta) bool {
 	return !m.ModTime.IsZero() && !m.ModTime.After(v.ModTime)
 }
 
-// applyRange reduces resp to the requested range.
 func applyRange(req *fetch.Request, resp *fetch.Response, b *body, size int64) {
 	if req.Range.IsZero() || resp.Kind != fetch.KindObject || size < 0 {
 		return
@@ -300,8 +293,6 @@ func applyRange(req *fetch.Request, resp *fetch.Response, b *body, size int64) {
 	resp.Range, resp.Total, resp.Size = r, size, r.Length
 }
 
-// errMissingContent is returned if a revisit refers to content that is missing from the open
-// archives.
 var errMissingContent = errors.New("revisit record refers to missing content")
 
 // maxHops limits chains of revisits. A record to which a revisit refers may have become a revisit
@@ -339,7 +330,6 @@ func (a *Archive) payload(p place, hops int) (r io.Reader, size int64, cutOff er
 	return nil, 0, nil, nil, fmt.Errorf("a record of type %q has no content", rec.Type())
 }
 
-// origin returns the position of the record to which a revisit refers.
 func (a *Archive) origin(rec *warc.Record) place {
 	if p, ok := a.byID(rec.Refers("WARC-Refers-To")); ok {
 		return p
@@ -347,7 +337,6 @@ func (a *Archive) origin(rec *warc.Record) place {
 	return a.byOrigin(origin{rec.Refers("WARC-Refers-To-Target-URI"), rec.Time("WARC-Refers-To-Date")})
 }
 
-// openResource returns the response of a resource record without an exchange record.
 func (a *Archive) openResource(ctx context.Context, req *fetch.Request, c *snapshot) (*fetch.Response, error) {
 	rec, done, err := a.read(c.place)
 	if err != nil {
@@ -376,7 +365,6 @@ func truncatedError(rec *warc.Record) error {
 	return &fetch.Error{Code: fetch.ErrTruncated, Err: fmt.Errorf("incomplete capture (%s)", rec.Incomplete())}
 }
 
-// A body is the content of a record.
 type body struct {
 	ctx   context.Context
 	r     io.Reader
@@ -411,7 +399,6 @@ func discard(r io.Reader, n *int64) error {
 	return err
 }
 
-// Close implements io.Closer.
 func (b *body) Close() error {
 	if b.close != nil {
 		b.close()
@@ -423,7 +410,6 @@ func (b *body) Close() error {
 // A replayedSession replays the output of a session and ignores input.
 type replayedSession struct{ *body }
 
-// Write implements io.Writer.
 func (replayedSession) Write(p []byte) (int, error) { return len(p), nil }
 
 // entries reads the content to its end and yields the recorded members. Their URLs get the

@@ -57,7 +57,6 @@ func requestDigest(req *fetch.Request) string {
 	return bodyDigest(req.Header.Get("Content-Type"), body)
 }
 
-// hasBody reports whether the body of the captured request has a digest.
 func (c *snapshot) hasBody(digest string) bool {
 	return c.bodyDigest == digest && digest != unknownBody
 }
@@ -87,7 +86,6 @@ func (a *Archive) WithBody(req *fetch.Request) (*fetch.Request, error) {
 	return &dup, nil
 }
 
-// hasMethod reports whether the archive has a request of the URL and method of req.
 func (a *Archive) hasMethod(req *fetch.Request) bool {
 	for _, c := range a.capturesOf(record.Key(req.URL)) {
 		if c.kind != exchangeRecord && c.hasMethod(req) {

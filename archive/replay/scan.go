@@ -13,7 +13,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A place is the position of a record.
 type place struct {
 	file           io.ReaderAt
 	offset, within int64
@@ -49,7 +48,6 @@ type snapshot struct {
 
 const exchangeRecord = "exchange"
 
-// A table maps URLs and IDs to records.
 type table struct {
 	captures map[string][]*snapshot // by record.Key of their URL
 	records  map[string]place       // by WARC-Record-ID
@@ -61,7 +59,6 @@ func newTable() *table {
 	return &table{make(map[string][]*snapshot), make(map[string]place), make(map[origin]place), make(map[string]bool)}
 }
 
-// scan adds the records of a file from an offset on.
 func (a *Archive) scan(f io.ReaderAt, name string, from int64) error {
 	r, err := warc.NewReader(f)
 	if err != nil {
@@ -100,7 +97,6 @@ func (a *Archive) scan(f io.ReaderAt, name string, from int64) error {
 	}
 }
 
-// A scanner adds the records of a file to a table.
 type scanner struct {
 	archive     *Archive
 	table       *table
@@ -165,7 +161,6 @@ func (s *scanner) record(rec *warc.Record) {
 	s.add(u, c)
 }
 
-// exchange reads an exchange record and reports whether it is valid.
 func (s *scanner) exchange(c *snapshot, rec *warc.Record) bool {
 	x, err := record.ReadExchange(rec.Block)
 	if err != nil {
@@ -193,7 +188,6 @@ func (s *scanner) add(u uri.URI, c *snapshot) {
 	s.table.captures[key] = append(s.table.captures[key], c)
 }
 
-// addStandalones adds the resources that do not belong to an exchange.
 func (s *scanner) addStandalones() {
 	for _, c := range s.standalones {
 		if s.inExchange[c.id] {

@@ -15,7 +15,6 @@ import (
 // maxMethod limits the method in a request record that is not valid otherwise.
 const maxMethod = 32
 
-// requestInfo holds the fields of a request record that are needed to replay its response.
 type requestInfo struct {
 	known      bool
 	method     string

@@ -22,7 +22,6 @@ func seal(body io.ReadCloser) io.ReadCloser {
 	return sealed{bufio.NewReaderSize(body, sealedSize), body}
 }
 
-// Read implements io.Reader.
 func (s sealed) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -45,7 +44,6 @@ type section struct {
 	skip, left int64
 }
 
-// Read implements io.Reader.
 func (s *section) Read(p []byte) (int, error) {
 	if err := discard(s.Reader, &s.skip); err != nil {
 		return 0, err

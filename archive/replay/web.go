@@ -52,7 +52,6 @@ func (a *Archive) openWeb(ctx context.Context, req *fetch.Request, c *snapshot, 
 	return resp, nil
 }
 
-// A finalBody marks errors as not retryable.
 type finalBody struct{ io.ReadCloser }
 
 func (b finalBody) Read(p []byte) (int, error) {
@@ -76,7 +75,6 @@ type captureKey struct{}
 // A transport is an http.RoundTripper that returns the capture in the request's context.
 type transport struct{ archive *Archive }
 
-// RoundTrip implements http.RoundTripper.
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
 		req.Body.Close()
@@ -92,7 +90,6 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// httpResponse returns the captured response, adapted to req.
 func (a *Archive) httpResponse(c *snapshot, req *http.Request) (*http.Response, error) {
 	rec, done, err := a.read(c.place)
 	if err != nil {
@@ -169,7 +166,6 @@ func verifyRedirect(resp *http.Response) (*http.Response, error) {
 	return resp, nil
 }
 
-// message reads the HTTP response in a record.
 func message(rec *warc.Record, req *http.Request) (*http.Response, error) {
 	if rec.Type() != warc.Response && rec.Type() != warc.Revisit {
 		return nil, fmt.Errorf("a %s record is not an HTTP response", rec.Type())
@@ -191,7 +187,6 @@ func message(rec *warc.Record, req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// A webBody is the body of a replayed response.
 type webBody struct {
 	io.ReadCloser
 	done   func()
@@ -275,7 +270,6 @@ func applyConditions(resp *http.Response, req *http.Request) {
 	}{&section{resp.Body, from, to - from + 1}, resp.Body}
 }
 
-// makeEmpty turns resp into a response without a body.
 func makeEmpty(resp *http.Response, status int) {
 	resp.Body.Close()
 	resp.Body, resp.ContentLength, resp.TransferEncoding = http.NoBody, 0, nil

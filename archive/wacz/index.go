@@ -53,7 +53,6 @@ func (r *Reader) ReadIndex(f func(warc.IndexEntry) error) error {
 	return nil
 }
 
-// isIndex reports whether name is that of a CDXJ index.
 func isIndex(name string) bool {
 	name = strings.TrimSuffix(name, ".gz")
 	return strings.HasSuffix(name, ".cdx") || strings.HasSuffix(name, ".cdxj")

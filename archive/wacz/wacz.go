@@ -65,7 +65,6 @@ type stats struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// parseDescription parses datapackage.json.
 func parseDescription(text []byte) (about description, err error) {
 	err = json.Unmarshal(text, &about)
 	for i := range about.Resources {
@@ -157,7 +156,6 @@ func Write(w io.Writer, files []File, opts Options) error {
 	return p.end()
 }
 
-// isPage reports whether an entry belongs in the list of pages.
 func isPage(e warc.IndexEntry) bool {
 	if scheme, _, _ := strings.Cut(e.URL, "://"); httprecord.InScheme(scheme) {
 		return e.Status == 200 && e.Method == "" && (e.Mime == "text/html" || e.Mime == "application/xhtml+xml")
@@ -165,13 +163,11 @@ func isPage(e warc.IndexEntry) bool {
 	return e.Digest != "" && e.Mime != "text/dns"
 }
 
-// A packer writes the members of a WACZ file.
 type packer struct {
 	zip   *zip.Writer
 	about description
 }
 
-// add writes a member and adds it to the description.
 func (p *packer) add(name string, content io.Reader, method uint16) error {
 	w, err := p.zip.CreateHeader(&zip.FileHeader{Name: name, Method: method, Modified: p.about.Created})
 	if err != nil {
@@ -183,7 +179,6 @@ func (p *packer) add(name string, content io.Reader, method uint16) error {
 	return err
 }
 
-// end writes the description and its digest.
 func (p *packer) end() error {
 	text, err := json.MarshalIndent(p.about, "", "  ")
 	if err != nil {
@@ -281,7 +276,6 @@ func (r *Reader) Verify(report func(text string)) {
 	}
 }
 
-// check returns the problem of a member, or "".
 func (r *Reader) check(s resource) string {
 	f, err := r.zip.Open(s.Path)
 	if err != nil {
@@ -302,7 +296,6 @@ func (r *Reader) check(s resource) string {
 	return ""
 }
 
-// read returns the content of a short member.
 func (r *Reader) read(name string) ([]byte, error) {
 	f, err := r.zip.Open(name)
 	if err != nil {

@@ -83,7 +83,6 @@ func Covered(index io.Reader, name string) (int64, error) {
 	return size, err
 }
 
-// coverageOf parses a coverage line. It returns false for other lines and other files.
 func coverageOf(line []byte, name string) (int64, bool) {
 	text, ok := bytes.CutPrefix(line, []byte(coverageMark))
 	if !ok {

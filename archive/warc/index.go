@@ -66,7 +66,6 @@ func Index(file io.ReaderAt, name string, f func(IndexEntry) error) (covered int
 	}
 }
 
-// An indexer creates the entries of an index.
 type indexer struct {
 	name     string
 	ids      map[string]int64       // offsets of records with content, by ID
@@ -94,7 +93,6 @@ type requestInfo struct {
 	method string
 }
 
-// endRecord sets the end of the last record.
 func (x *indexer) endRecord(at int64) {
 	if x.open {
 		last := &x.pending[len(x.pending)-1]
@@ -102,7 +100,7 @@ func (x *indexer) endRecord(at int64) {
 	}
 }
 
-// flush passes entries that have waited for more than most records to f.
+// flush passes entries that have waited for more than maxDistance records to f.
 func (x *indexer) flush(maxDistance int, f func(IndexEntry) error) error {
 	for len(x.pending) > 0 && (maxDistance == 0 || x.count-x.pending[0].number > maxDistance) {
 		if err := f(x.pending[0].IndexEntry); err != nil {

@@ -128,7 +128,6 @@ func (in *input) search(offset int64, find func(int64) error, try func() (begins
 	}
 }
 
-// plain is a file without compression.
 type plain struct{ *input }
 
 func (p plain) next() (member, error) {
@@ -177,7 +176,6 @@ func (g *gzipped) seekTo(offset int64) {
 	g.input.seekTo(offset)
 }
 
-// inflate opens the member at the position.
 func (g *gzipped) inflate() (member, error) {
 	if _, err := g.buf.Peek(1); err != nil {
 		return member{}, err

@@ -46,7 +46,6 @@ func MergeIndexes(w io.Writer, indexes ...io.Reader) (lines int64, err error) {
 	return lines, out.Flush()
 }
 
-// A mergeInput is the current line of an index.
 type mergeInput struct {
 	scanner *bufio.Scanner
 	line    []byte
@@ -67,7 +66,6 @@ func (l *mergeInput) next() (bool, error) {
 	return false, l.scanner.Err()
 }
 
-// mergeHeap implements heap.Interface.
 type mergeHeap []*mergeInput
 
 func (h mergeHeap) Len() int           { return len(h) }

@@ -32,7 +32,6 @@ type readahead struct {
 	free   [][]byte // buffers of chunks that have been read
 }
 
-// An inflated is a member in memory.
 type inflated struct {
 	offset, end int64 // in the file
 	data        []byte
@@ -58,7 +57,6 @@ func newReadahead(in *input, offset int64) *readahead {
 	return a
 }
 
-// fill starts chunks until there are enough.
 func (a *readahead) fill() {
 	for len(a.chunks) < a.window {
 		c := &chunk{begin: a.end, end: a.end + chunkBytes, done: make(chan struct{})}
@@ -107,7 +105,6 @@ func (a *readahead) take(offset int64) (inflated, bool) {
 	return inflated{}, false
 }
 
-// close stops the goroutines and waits for them.
 func (a *readahead) close() {
 	if a == nil {
 		return

@@ -158,7 +158,6 @@ func (c *content) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// advance opens the next member.
 func (r *Reader) advance() error {
 	m, err := r.pack.next()
 	r.member, r.consumed, r.ended = m, 0, err != nil
@@ -194,7 +193,6 @@ func (r *Reader) Next() (*Record, error) {
 // before new records are appended.
 func (r *Reader) ValidSize() int64 { return r.validSize }
 
-// start moves to the start of the next record.
 func (r *Reader) start() error {
 	for gap := 0; ; {
 		c, err := r.raw.Peek(1)
@@ -279,7 +277,6 @@ func (r *Reader) checkEnd(length int64) error {
 	return io.ErrUnexpectedEOF
 }
 
-// header reads the header of a record.
 func (r *Reader) header() (*Record, error) {
 	rec := &Record{Offset: r.recordStart}
 	if _, ok := r.pack.(plain); !ok {
@@ -353,7 +350,6 @@ func (r *Reader) line(remaining *int) (string, error) {
 	}
 }
 
-// finish skips the rest of the block and the line ends after it.
 func (r *Reader) finish() error {
 	if r.blockErr == nil {
 		_, err := io.Copy(io.Discard, struct{ io.Reader }{(*blockRest)(r)})
@@ -431,7 +427,6 @@ func (b *blockRest) Read(p []byte) (int, error) {
 	}
 }
 
-// A block is the block of one record.
 type block struct {
 	r      *Reader
 	number int

@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/internal/unnamed"
 )
 
-// spoolMemory is the maximum length of a block held in memory; longer ones are written to a file.
+// spoolMemory is the maximum length of a block in memory, in bytes.
 const spoolMemory = 64 << 10
 
 // A Spool buffers the block of a record, because its length and digest must be known before it is
@@ -28,10 +28,8 @@ type Spool struct {
 	err    error
 }
 
-// memories holds the buffers of closed spools.
 var memories = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// releaseMemory releases the memory.
 func (s *Spool) releaseMemory() {
 	if s.mem != nil {
 		s.mem.Reset()
@@ -40,7 +38,6 @@ func (s *Spool) releaseMemory() {
 	}
 }
 
-// bytes returns the bytes in memory.
 func (s *Spool) bytes() []byte {
 	if s.mem == nil {
 		return nil

@@ -97,7 +97,6 @@ func reverseLabels(host string) string {
 	return strings.Join(labels, ",")
 }
 
-// pathKey returns a path without dot segments, empty segments and session IDs.
 func pathKey(path string) string {
 	var segments []string
 	for i, segment := range strings.Split(unescapeRepeatedly(path), "/") {
@@ -117,7 +116,6 @@ func pathKey(path string) string {
 	return path
 }
 
-// queryKey returns a query with sorted parameters and without session IDs.
 func queryKey(query string) string {
 	query = escapeOnce(unescapeRepeatedly(query))
 	lower := strings.ToLower(query)

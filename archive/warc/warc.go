@@ -136,7 +136,6 @@ func parseDate(text string) time.Time {
 
 func formatDate(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
 
-// contentLength returns the length of the block in bytes.
 func (h Header) contentLength() (int64, error) {
 	text := h.Get("Content-Length")
 	n, err := strconv.ParseUint(text, 10, 62)
@@ -146,7 +145,6 @@ func (h Header) contentLength() (int64, error) {
 	return int64(n), nil
 }
 
-// shorten shortens a quotation for a message.
 func shorten(s string) string {
 	const limit = 40
 	if len(s) > limit {
@@ -155,7 +153,6 @@ func shorten(s string) string {
 	return s
 }
 
-// newID returns a new record ID.
 func newID() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails

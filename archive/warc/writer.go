@@ -149,7 +149,6 @@ func (w *Writer) claimLast() (f *os.File, isNew bool, err error) {
 	}
 }
 
-// continueIndex checks whether the index covers the whole file.
 func (w *Writer) continueIndex() error {
 	size, err := Covered(w.index, filepath.Base(w.name()))
 	if err != nil {
@@ -188,7 +187,6 @@ func (w *Writer) Restrict() {
 	}
 }
 
-// perm returns the permissions of new files.
 func (w *Writer) perm() fs.FileMode {
 	if w.restricted.Load() {
 		return 0o600
@@ -207,7 +205,6 @@ func (w *Writer) Files() []string {
 	return list
 }
 
-// name returns the path of the current file.
 func (w *Writer) name() string { return w.nameOf(w.number) }
 
 func (w *Writer) nameOf(number int) string {
@@ -217,7 +214,6 @@ func (w *Writer) nameOf(number int) string {
 	return fmt.Sprintf("%s-%05d%s", w.base, number, w.suffix)
 }
 
-// resume continues after the last complete record of the file.
 func (w *Writer) resume() error {
 	complete, err := validSize(w.file)
 	if err == nil {
@@ -287,7 +283,6 @@ func (r *Reader) appendable(f *os.File, size int64) error {
 	return nil
 }
 
-// writeInfo writes the warcinfo record at the start of a file.
 func (w *Writer) writeInfo() error {
 	s := w.NewSpool()
 	for _, f := range w.opts.Info {
@@ -344,7 +339,6 @@ type batch struct {
 	ends []int // end of each record
 }
 
-// maxPacking limits the size of buffers that are reused.
 const maxPacking = 1 << 20
 
 var batches = sync.Pool{New: func() any { return new(batch) }}
@@ -443,7 +437,6 @@ func (w *Writer) pack(b *bytes.Buffer, d *Draft) error {
 	return w.encode(b, d)
 }
 
-// encode writes a record in the format of the file.
 func (w *Writer) encode(out io.Writer, d *Draft) error {
 	if w.opts.Plain {
 		return d.write(out)
@@ -461,7 +454,6 @@ func (w *Writer) encode(out io.Writer, d *Draft) error {
 	return z.Close()
 }
 
-// write writes a complete record without compression.
 func (d *Draft) write(w io.Writer) error {
 	head := append(make([]byte, 0, 1024), "WARC/1.1\r\n"...)
 	for _, f := range d.Header {
@@ -498,7 +490,6 @@ func (w *Writer) append(packed []byte) error {
 	return nil
 }
 
-// rewind truncates the file to its size before err.
 func (w *Writer) rewind(err error) error {
 	_, seekErr := w.file.Seek(w.size, io.SeekStart)
 	return errors.Join(err, w.file.Truncate(w.size), seekErr)
@@ -551,7 +542,6 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// complete adds the mandatory fields.
 func complete(d *Draft) {
 	h := &d.Header
 	if h.Get("WARC-Record-ID") == "" {

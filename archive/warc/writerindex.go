@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// finishIndex writes the coverage line of the current file.
 func (w *Writer) finishIndex() error {
 	if w.index == nil || w.err != nil {
 		return nil
@@ -68,7 +67,6 @@ func (w *Writer) indexCopied(lines []byte, d *Draft, from, to int64) []byte {
 	return lines
 }
 
-// flushCopied appends the remaining lines of records of other archives.
 func (w *Writer) flushCopied(lines []byte) []byte {
 	if w.copied != nil {
 		w.copied.flush(0, func(e IndexEntry) error { // cannot fail

@@ -27,7 +27,6 @@ type zstandard struct {
 	z    *zstd.Decoder
 }
 
-// newZstandard reads the dictionary at the start of the file, if there is one.
 func newZstandard(in *input) (*zstandard, error) {
 	s := &zstandard{input: in}
 	head, _ := in.buf.Peek(8)

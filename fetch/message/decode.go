@@ -42,7 +42,6 @@ func newLineDecoder(r io.Reader, codec lineCodec) *lineDecoder {
 	return &lineDecoder{br: bufio.NewReaderSize(r, 8<<10), codec: codec}
 }
 
-// Read implements io.Reader.
 func (d *lineDecoder) Read(p []byte) (int, error) {
 	for len(d.out) == 0 {
 		if d.err != nil {
@@ -64,7 +63,6 @@ func (d *lineDecoder) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// trimLine removes trailing white space and the line break.
 func trimLine(line []byte) []byte {
 	for len(line) > 0 && strings.IndexByte(" \t\r\n", line[len(line)-1]) >= 0 {
 		line = line[:len(line)-1]
@@ -102,7 +100,6 @@ func (d *base64Decoder) decode(dst, line []byte) []byte {
 	return dst
 }
 
-// flush decodes a group, which may be incomplete.
 func (d *base64Decoder) flush(dst []byte) []byte {
 	dst, _ = base64.RawStdEncoding.AppendDecode(dst, d.quad) // a single character is dropped
 	d.quad = d.quad[:0]
@@ -155,7 +152,6 @@ func unhex(c byte) byte {
 	return c&^0x20 - 'A' + 10
 }
 
-// uuDecoder decodes the lines between "begin" and "end".
 type uuDecoder struct{ inside bool }
 
 func (d *uuDecoder) decode(dst, line []byte) []byte {

@@ -195,7 +195,6 @@ func (w *walker) head(top bool) []byte {
 // isFolded reports whether a line continues a field (RFC 5322, section 2.2.3).
 func isFolded(line []byte) bool { return line[0] == ' ' || line[0] == '\t' }
 
-// beginsHeader reports whether the current line can begin a field.
 func (w *walker) beginsHeader(top bool) bool {
 	name, _, ok := bytes.Cut(w.line, []byte(":"))
 	return ok && isFieldName(bytes.TrimRight(name, " \t")) ||
@@ -278,7 +277,6 @@ type leaf struct {
 	ended bool
 }
 
-// Read implements io.Reader.
 func (l *leaf) Read(p []byte) (int, error) {
 	n := 0
 	for n < len(p) {

@@ -25,7 +25,6 @@ type textReader struct {
 	err     error
 }
 
-// Read implements io.Reader.
 func (t *textReader) Read(p []byte) (int, error) {
 	for t.err == nil && len(p) > 0 {
 		if t.part == nil {
@@ -46,7 +45,6 @@ func (t *textReader) Read(p []byte) (int, error) {
 	return 0, t.err
 }
 
-// advance finds the next part to show.
 func (t *textReader) advance() {
 	p, err := t.w.next()
 	if err != nil {
@@ -67,7 +65,6 @@ func (t *textReader) advance() {
 	}
 }
 
-// text returns the content of a text part in UTF-8.
 func (p *Part) text() io.Reader {
 	r := toUTF8(p.Params["charset"], p.Body())
 	if p.ContentType == "text/html" {
@@ -92,7 +89,6 @@ func toUTF8(name string, r io.Reader) io.Reader {
 // mixed copies UTF-8 and converts other bytes from Windows-1252.
 type mixed struct{ transform.NopResetter }
 
-// Transform implements transform.Transformer.
 func (mixed) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error) {
 	for nSrc < len(src) {
 		r, size := utf8.DecodeRune(src[nSrc:])
@@ -114,7 +110,6 @@ func (mixed) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error) 
 // maxToken bounds one tag or run of text in HTML, in bytes.
 const maxToken = 1 << 20
 
-// A plainReader reads the text of an HTML document.
 type plainReader struct {
 	z    *html.Tokenizer
 	out  []byte
@@ -122,7 +117,6 @@ type plainReader struct {
 	err  error
 }
 
-// Read implements io.Reader.
 func (h *plainReader) Read(p []byte) (int, error) {
 	h.z.SetMaxBuf(maxToken)
 	for len(h.out) == 0 {

@@ -21,7 +21,6 @@ func decode(u URI, schemes ...string) *decoder {
 	return d
 }
 
-// finish returns v, or the error of d.
 func finish[T any](d *decoder, v T) (T, error) {
 	if d.err != nil {
 		var zero T
@@ -52,21 +51,18 @@ func (d *decoder) slash() {
 	}
 }
 
-// noLogin refuses a user name, for schemes whose syntax has none.
 func (d *decoder) noLogin() {
 	if d.u.at > 0 {
 		d.fail("user name in a URL that cannot have one")
 	}
 }
 
-// noAuthority refuses "//", for schemes without a server.
 func (d *decoder) noAuthority() {
 	if d.u.authority {
 		d.fail("// in a URL that names no server")
 	}
 }
 
-// port returns the port, or the default port of the scheme.
 func (d *decoder) port() uint16 { return d.u.Port(lookup(d.u.Scheme()).port) }
 
 // text decodes a part and refuses CR, LF and NUL in it.

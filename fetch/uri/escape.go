@@ -65,7 +65,6 @@ func Escape(s string) string { return escape(s, isPlain) }
 // "?", which other programs would take for the start of a query.
 func escapeOpaque(s string) string { return escape(s, inOpaque) }
 
-// escape encodes the bytes of s that lack the bits of keep.
 func escape(s string, keep uint8) string {
 	n := 0
 	for i := range len(s) {
@@ -130,10 +129,8 @@ func UnescapeRaw(s string) string {
 	return b.String()
 }
 
-// hasControl reports whether s has CR, LF or NUL.
 func hasControl(s string) bool { return strings.ContainsAny(s, "\r\n\x00") }
 
-// isEscape reports whether the "%" at s[i] is followed by two hexadecimal digits.
 func isEscape(s string, i int) bool {
 	return i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2])
 }
@@ -145,7 +142,6 @@ func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
-// unhex returns the value of a hexadecimal digit.
 func unhex(c byte) byte {
 	if c <= '9' {
 		return c - '0'

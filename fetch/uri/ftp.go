@@ -53,7 +53,6 @@ func ParseFTP(u URI) (FTP, error) {
 	return finish(d, f)
 }
 
-// typeCode decodes the text after ";type=".
 func (d *decoder) typeCode(code string) (typ byte, form string) {
 	typ, form, ok := parseTypeCode(d.text(code))
 	if !ok {
@@ -62,7 +61,6 @@ func (d *decoder) typeCode(code string) (typ byte, form string) {
 	return typ, form
 }
 
-// parseTypeCode parses a type code. It returns false if there is no such type.
 func parseTypeCode(code string) (typ byte, form string, ok bool) {
 	if code == "" {
 		return 0, "", false
@@ -109,12 +107,10 @@ func (f FTP) URI() (URI, error) {
 	return p.build(wrong)
 }
 
-// escapeFTP encodes one segment of the path.
 func escapeFTP(name string) string {
 	return strings.ReplaceAll(Escape(name), "*", "%2A")
 }
 
-// ftpBase returns path without a type code.
 func ftpBase(path string) string {
 	last := strings.LastIndexByte(path, '/') + 1
 	name, _, _ := cutFold(path[last:], typeMark)

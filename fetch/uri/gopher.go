@@ -114,7 +114,6 @@ func (g Gopher) URI() (URI, error) {
 	return Parts{Scheme: cmp.Or(g.Scheme, "gopher"), Host: g.Host, Port: g.Port, Path: path}.build(g.check())
 }
 
-// check returns the reason why g cannot be written, or nil.
 func (g Gopher) check() error {
 	switch {
 	case g.Type != 0 && (g.Type <= ' ' || g.Type == 0x7f):

@@ -41,7 +41,6 @@ func (u URI) JoinPath(elem ...string) (URI, error) {
 	return Parse(c.text())
 }
 
-// join adds names to an encoded path.
 func (u URI) join(path string, elem []string, rule scheme) (string, *Error) {
 	var b strings.Builder
 	b.WriteString(path)

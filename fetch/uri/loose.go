@@ -39,7 +39,6 @@ func ParseRef(s string) (URI, error) {
 	return parseRepaired(unwrap(s))
 }
 
-// parseRepaired parses a text, and repairs it if that is necessary.
 func parseRepaired(text string) (URI, error) {
 	u, err := parse(text)
 	if err != nil && len(text) <= MaxLen {
@@ -106,7 +105,6 @@ func closing(mark rune) string {
 	return ""
 }
 
-// isInvisible reports whether r is invisible on a screen.
 func isInvisible(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r == ' ' || '\t' <= r && r <= '\r'
@@ -119,7 +117,6 @@ func isAbsolute(s string) bool {
 	return ok && i > 0
 }
 
-// respell corrects the beginning of a URL.
 func respell(s string) string {
 	i := strings.IndexAny(s, ":/?#")
 	if i < 0 {
@@ -243,7 +240,6 @@ func repairAuthority(b *strings.Builder, auth string) {
 	b.WriteString(host)
 }
 
-// repairText copies s and encodes the bytes that lack the bits of keep.
 func repairText(b *strings.Builder, s string, keep uint8) {
 	for i := range len(s) {
 		if c := s[i]; class[c]&keep != 0 || c == '%' && isEscape(s, i) {

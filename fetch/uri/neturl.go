@@ -47,7 +47,6 @@ func (u URI) NetURL() (*url.URL, error) {
 	return n, nil
 }
 
-// malformed returns an error about the whole of u.
 func (u URI) malformed(reason string) *Error {
 	return &Error{Input: redactText(u.Redacted()), Reason: reason, Offset: -1}
 }

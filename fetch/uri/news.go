@@ -52,7 +52,6 @@ func (u URI) Article(id string) (URI, error) {
 	return n.URI()
 }
 
-// newsServer returns the server in the URL, if any.
 func (d *decoder) newsServer() (host string, port uint16, login Userinfo) {
 	if !d.u.authority {
 		return "", 0, Userinfo{}

@@ -65,7 +65,6 @@ func (p Prospero) URI() (URI, error) {
 	return Parts{Scheme: "prospero", Host: p.Host, Port: p.Port, Path: path.String()}.build(wrong)
 }
 
-// prosperoBase returns a path without fields and version.
 func prosperoBase(path string) string {
 	path, _, _ = strings.Cut(path, ";")
 	path, _, _ = strings.Cut(path, "%00")

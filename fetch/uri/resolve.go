@@ -35,7 +35,6 @@ func (u URI) Resolve(ref URI) URI {
 	return r.uri()
 }
 
-// merge replaces the last segment of the base's path by path.
 func merge(base components, path string) string {
 	switch {
 	case strings.HasPrefix(path, "/"):
@@ -85,7 +84,6 @@ func removeDots(path string) string {
 	return string(out)
 }
 
-// parent removes the last segment and the slash before it.
 func parent(path []byte) []byte {
 	for i := len(path) - 1; i >= 0; i-- {
 		if path[i] == '/' {

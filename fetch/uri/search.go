@@ -97,7 +97,6 @@ func escapeQuery(words string) string {
 	return strings.ReplaceAll(Escape(words), "%20", "+")
 }
 
-// unescapeQuery decodes search words.
 func unescapeQuery(s string) string {
 	return UnescapeRaw(strings.ReplaceAll(s, "+", " "))
 }

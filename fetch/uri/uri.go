@@ -68,7 +68,6 @@ func (u URI) HostPort(def uint16) string {
 	return net.JoinHostPort(u.host, strconv.Itoa(int(u.Port(def))))
 }
 
-// userinfo returns the text before the "@", as written.
 func (u URI) userinfo() string {
 	if u.at == 0 {
 		return ""

@@ -124,7 +124,6 @@ func (x *index) lookup(u unit, key []byte) (m *Message, current bool) {
 	return m, current
 }
 
-// batchSize is the number of positions in a transaction.
 const batchSize = 10_000
 
 // An indexWriter indexes a unit. A nil indexWriter does nothing.
@@ -197,7 +196,6 @@ func (w *indexWriter) flush(state []byte) {
 	w.batch = w.batch[:0]
 }
 
-// commit writes the rest of the batch and the state.
 func (w *indexWriter) commit() {
 	if w != nil {
 		w.flush(w.unit.state())

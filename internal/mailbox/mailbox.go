@@ -74,12 +74,10 @@ func (m *Message) Open() (io.ReadCloser, error) {
 	}{io.NewSectionReader(f, m.Offset, m.Size), f}, nil
 }
 
-// id returns the message identifier, without angle brackets.
 func (m *Message) id() string {
 	return trimID(message.ParseHeader(m.Head).Get("Message-Id"))
 }
 
-// trimID returns an identifier without its angle brackets.
 func trimID(field string) string {
 	if i := strings.IndexByte(field, '<'); i >= 0 {
 		field = field[i+1:]
@@ -154,7 +152,6 @@ func unitsOf(path string) ([]unit, error) {
 	return units, nil
 }
 
-// messages yields the messages of a unit.
 func (u unit) messages(ctx context.Context) iter.Seq2[*Message, error] {
 	return func(yield func(*Message, error) bool) {
 		if !u.dir {
@@ -194,7 +191,6 @@ func (b *Boxes) FindPart(ctx context.Context, contentID string) (*Message, error
 	})
 }
 
-// find searches the index, and scans the units that it does not know.
 func (b *Boxes) find(ctx context.Context, key []byte, match func(*Message) bool) (*Message, error) {
 	index := openIndex(b.Cache)
 	defer index.close()
@@ -221,7 +217,6 @@ func (b *Boxes) find(ctx context.Context, key []byte, match func(*Message) bool)
 	return nil, ErrNotFound
 }
 
-// find returns the message, or nil if it is not in the unit.
 func (u unit) find(ctx context.Context, index *index, key []byte, match func(*Message) bool) (*Message, error) {
 	if m, current := index.lookup(u, key); current && m == nil {
 		return nil, nil

@@ -10,7 +10,6 @@ import (
 	"github.com/urlget/urlget/fetch/message"
 )
 
-// A layout is the format of a file.
 type layout bool
 
 const (
@@ -18,7 +17,6 @@ const (
 	messageFile layout = false // one message
 )
 
-// maxContentIDs limits the Content-IDs per message.
 const maxContentIDs = 1000
 
 // scanFile yields the messages of a file. It returns false if yield did or ctx is done.
@@ -31,7 +29,6 @@ func scanFile(ctx context.Context, path string, format layout, yield func(*Messa
 	return scan(ctx, f, path, format, 0, yield)
 }
 
-// rescan reads the header and the Content-IDs of a message from the index.
 func (m *Message) rescan(ctx context.Context) (fresh *Message, err error) {
 	r, err := m.Open()
 	if err != nil {
@@ -84,7 +81,6 @@ func scan(ctx context.Context, r io.Reader, path string, format layout, offset i
 	}
 }
 
-// A scanner collects the fields of one Message.
 type scanner struct {
 	m      *Message
 	mbox   bool
@@ -121,7 +117,6 @@ func (s *scanner) line(line []byte, lineStart bool) {
 	}
 }
 
-// contentID processes the value of a Content-ID field, which may follow on the next line.
 func (s *scanner) contentID(value []byte) {
 	id := trimID(string(value[:min(len(value), 1000)]))
 	if s.idNext = id == ""; !s.idNext {
@@ -129,7 +124,6 @@ func (s *scanner) contentID(value []byte) {
 	}
 }
 
-// end returns the message, which ends at offset.
 func (s *scanner) end(offset int64) *Message {
 	if s.mbox {
 		offset -= s.tail // the empty line after a message belongs to the mbox

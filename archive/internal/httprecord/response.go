@@ -47,7 +47,6 @@ func Read(block io.Reader, size, maxHead int64) (*http.Response, error) {
 	return resp, nil
 }
 
-// A headReader reads response heads.
 type headReader struct {
 	limited *io.LimitedReader
 	in      *bufio.Reader
@@ -67,7 +66,6 @@ func (h *headReader) line() (string, error) {
 	return strings.TrimRight(line, "\r\n"), err
 }
 
-// read reads one head.
 func (h *headReader) read() (*http.Response, error) {
 	line, err := h.line()
 	if err == io.EOF {
@@ -101,7 +99,6 @@ func (h *headReader) read() (*http.Response, error) {
 	}
 }
 
-// cleanValue replaces control characters by spaces and trims the value.
 func cleanValue(value string) string {
 	clean := []byte(value)
 	for i, c := range clean {
@@ -176,7 +173,6 @@ func setBody(resp *http.Response, in *bufio.Reader, size int64) {
 	}
 }
 
-// setLength sets the length of the body, or removes it if it is -1.
 func setLength(resp *http.Response, size int64) {
 	resp.ContentLength = size
 	resp.Header.Del("Content-Length")
@@ -231,7 +227,6 @@ func WithoutCoding(resp *http.Response, content *bufio.Reader) bool {
 	return true
 }
 
-// A body is the body of a response.
 type body struct {
 	content io.Reader
 	missing int64     // bytes of Content-Length that were not yet read; not positive if there are none

@@ -251,10 +251,8 @@ func (e *Entry) Entry() (fetch.Entry, error) {
 	return out, err
 }
 
-// archivedFacts are the driver's facts about an entry, read from an archive.
 type archivedFacts fetch.Facts
 
-// EntryFacts implements [fetch.EntryRecord].
 func (f archivedFacts) EntryFacts() fetch.Facts { return fetch.Facts(f) }
 
 // unescapeHTML returns JSON text with "<", ">" and "&" in place of their escapes, which encoding/json

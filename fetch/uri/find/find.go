@@ -72,7 +72,6 @@ var bareURL = sync.OnceValue(func() *regexp.Regexp {
 	return exp
 })
 
-// bare yields the URLs in a text without angle brackets.
 func bare(text string, yield func(uri.URI, error) bool) bool {
 	end := 0 // of the most recently examined word
 	for i := 0; ; {
