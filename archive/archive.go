@@ -42,7 +42,8 @@ const (
 	Mirror  Kind = "mirror"
 )
 
-var errKind = errors.New("archive: not a WARC, ARC or WACZ file, a mailbox (mbox, Maildir) or a mirror with a state file (-m or -N)")
+var errKind = errors.New("archive: not a WARC, ARC or WACZ file, a mailbox (mbox, Maildir) " +
+	"or a mirror with a state file (-m or -N)")
 
 // KindOf returns the kind of a file or directory.
 func KindOf(path string) (Kind, error) {
@@ -65,11 +66,13 @@ func KindOf(path string) (Kind, error) {
 	defer f.Close()
 	begin := make([]byte, 5)
 	n, _ := io.ReadFull(f, begin)
-	switch text := string(begin[:n]); {
-	case text == "From ":
+	if string(begin[:n]) == "From " {
 		return Mailbox, nil
-	case text == "WARC/", text == "filed", strings.HasPrefix(text, "PK\x03\x04"), strings.HasPrefix(text, "\x1f\x8b"), strings.HasPrefix(text, "\x28\xb5\x2f\xfd"), strings.HasPrefix(text, "\x5d\x2a\x4d\x18"):
-		return WARC, nil
+	}
+	for _, magic := range []string{"WARC/", "filed", "PK\x03\x04", "\x1f\x8b", "\x28\xb5\x2f\xfd", "\x5d\x2a\x4d\x18"} {
+		if bytes.HasPrefix(begin[:n], []byte(magic)) {
+			return WARC, nil
+		}
 	}
 	return "", errKind
 }
@@ -94,7 +97,9 @@ type Importer struct {
 // New returns an Importer that writes to w. For payloads in seen, which may be nil, it writes
 // revisit records. It calls problem for each item that it skips because of an error.
 func New(w *warc.Writer, seen *capture.Seen, problem func(error)) *Importer {
-	return &Importer{w: w, seen: seen, capture: capture.New(w, seen, nil), problem: problem, ids: make(map[string]bool)}
+	return &Importer{
+		w: w, seen: seen, capture: capture.New(w, seen, nil), problem: problem, ids: make(map[string]bool),
+	}
 }
 
 // Report returns the counts so far.
@@ -207,7 +212,8 @@ func (c *copiedRecord) close() {
 var errChanged = errors.New("block does not match WARC-Block-Digest")
 
 func (m *Importer) copy(rec *warc.Record) (*copiedRecord, error) {
-	d := &copiedRecord{Draft: &warc.Draft{Block: m.w.NewSpool(), Copied: true}, id: rec.ID(), offset: rec.Offset}
+	draft := &warc.Draft{Block: m.w.NewSpool(), Copied: true}
+	d := &copiedRecord{Draft: draft, id: rec.ID(), offset: rec.Offset}
 	for _, f := range rec.Header {
 		switch strings.ToLower(f.Name) {
 		case "content-length":
@@ -339,7 +345,8 @@ func (m *Importer) message(found *mailbox.Message) error {
 		return err
 	}
 	defer content.Close()
-	return m.add(u, info.ModTime(), &fetch.Meta{ContentType: "message/rfc822", Size: found.Size, Header: header}, content)
+	meta := &fetch.Meta{ContentType: "message/rfc822", Size: found.Size, Header: header}
+	return m.add(u, info.ModTime(), meta, content)
 }
 
 func messageURL(id string, news bool) (uri.URI, error) {

@@ -41,13 +41,16 @@ func extractPath(u uri.URI, t fetch.Traits) string {
 // not save: a redirect, or a listing without a document.
 func Extract(ctx context.Context, d *download.Downloader, u uri.URI) (saved bool, err error) {
 	traits := d.Client.Traits(u)
-	_, err = d.Do(ctx, &fetch.Request{URL: u}, extractPath(u, traits), &download.Options{Exists: download.Overwrite, Retry: retry.Policy{Tries: 1},
+	_, err = d.Do(ctx, &fetch.Request{URL: u}, extractPath(u, traits), &download.Options{
+		Exists: download.Overwrite,
+		Retry:  retry.Policy{Tries: 1},
 		Response: func(resp *fetch.Response) error {
 			if resp.Kind == fetch.KindListing && !traits.HasLinks() || resp.URL.Key() != u.Key() {
 				return errNoFile
 			}
 			return nil
-		}})
+		},
+	})
 	if errors.Is(err, errNoFile) {
 		return false, nil
 	}

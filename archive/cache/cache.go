@@ -74,7 +74,10 @@ func newLookup(ctx context.Context, req *fetch.Request, opts *Options) *lookup {
 	variant := func(login bool) func() (*fetch.Variant, error) {
 		return sync.OnceValues(func() (*fetch.Variant, error) { return fetch.VariantOf(ctx, req, login) })
 	}
-	return &lookup{Options: opts, ctx: ctx, req: req, keys: make(map[string]bool), peers: make(map[time.Time]netip.Addr), variant: variant(false), known: variant(true)}
+	return &lookup{
+		Options: opts, ctx: ctx, req: req, variant: variant(false), known: variant(true),
+		keys: make(map[string]bool), peers: make(map[time.Time]netip.Addr),
+	}
 }
 
 func (l *lookup) stored(next fetch.Driver) fetch.Driver {
@@ -143,8 +146,9 @@ func (l *lookup) offline(next fetch.Driver) (*fetch.Response, error) {
 }
 
 func cacheable(req *fetch.Request) bool {
-	return (req.Op == fetch.OpGet || req.Op == fetch.OpList) && !req.Sends() && req.Form == nil && req.Range.IsZero() && req.Ranges == nil &&
-		req.IfChanged.IsZero() && !directives(req.Header["Cache-Control"]).has("no-store")
+	return (req.Op == fetch.OpGet || req.Op == fetch.OpList) && !req.Sends() && req.Form == nil &&
+		req.Range.IsZero() && req.Ranges == nil && req.IfChanged.IsZero() &&
+		!directives(req.Header["Cache-Control"]).has("no-store")
 }
 
 func (l *lookup) open(next fetch.Driver) (*fetch.Response, error) {

@@ -3,6 +3,7 @@ package cache
 import (
 	"net/http"
 	"net/textproto"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,7 +42,7 @@ func (r response) lifetime() time.Duration {
 		return at.Sub(date)
 	}
 	modified, err := http.ParseTime(r.header.Get("Last-Modified"))
-	if err != nil || !heuristic[r.status] {
+	if err != nil || !slices.Contains(heuristic, r.status) {
 		return 0
 	}
 	return min(date.Sub(modified)/10, maxHeuristic)
@@ -51,7 +52,7 @@ func (r response) lifetime() time.Duration {
 const maxHeuristic = 24 * time.Hour
 
 // heuristic lists the statuses whose lifetime may be estimated (RFC 9110, section 15.1).
-var heuristic = map[int]bool{200: true, 203: true, 204: true, 300: true, 301: true, 308: true, 404: true, 405: true, 410: true, 414: true, 501: true}
+var heuristic = []int{200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501}
 
 func (r response) date() time.Time {
 	if date, err := http.ParseTime(r.header.Get("Date")); err == nil {

@@ -83,8 +83,10 @@ func (c *Capture) Record(ctx context.Context, req *fetch.Request) *fetch.Recordi
 	now := time.Now()
 	_, password := req.URL.Password()
 	foreign := fetch.Foreign(ctx)
-	r := &recording{Capture: c, begin: now, req: req, target: record.Target(req.URL), peers: make(map[int]peer),
-		login: password || needsLogin(ctx, req) && !foreign, foreign: foreign, proxied: fetch.Proxied(ctx)}
+	r := &recording{
+		Capture: c, begin: now, req: req, target: record.Target(req.URL), peers: make(map[int]peer),
+		login: password || needsLogin(ctx, req) && !foreign, foreign: foreign, proxied: fetch.Proxied(ctx),
+	}
 	x := &fetch.Recording{Lookup: r.addLookup, Peer: r.peer, End: r.end}
 	if httprecord.InScheme(req.URL.Scheme()) {
 		r.http = &messages{conns: make(map[int][]*message)}
@@ -118,7 +120,10 @@ func (c *Capture) Record(ctx context.Context, req *fetch.Request) *fetch.Recordi
 }
 
 func needsLogin(ctx context.Context, req *fetch.Request) bool {
-	if _, password := req.URL.Password(); password || fetch.TraitsOf(ctx).Logins || req.Form != nil || req.Body != nil || req.GetBody != nil {
+	if _, password := req.URL.Password(); password || fetch.TraitsOf(ctx).Logins {
+		return true
+	}
+	if req.Form != nil || req.Body != nil || req.GetBody != nil {
 		return true
 	}
 	for name := range req.Header {
@@ -133,8 +138,10 @@ func needsLogin(ctx context.Context, req *fetch.Request) bool {
 // the response to a get of u. It reports whether the content was already known, so that its record
 // is a revisit. Errors come from content or from the Writer.
 func (c *Capture) Add(u uri.URI, at time.Time, m *fetch.Meta, content io.Reader) (revisit bool, err error) {
-	r := &recording{Capture: c, begin: at, added: true, req: &fetch.Request{URL: u}, target: record.Target(u), peers: make(map[int]peer),
-		transfer: transfer{conversation: &conversation{}, content: c.w.NewSpool()}}
+	r := &recording{
+		Capture: c, begin: at, added: true, req: &fetch.Request{URL: u}, target: record.Target(u),
+		peers: make(map[int]peer), transfer: transfer{conversation: &conversation{}, content: c.w.NewSpool()},
+	}
 	if _, err := io.Copy(r.content, content); err != nil {
 		r.content.Close()
 		return false, err
@@ -265,7 +272,7 @@ func (r *recording) end(err error) {
 		if f := record.NewFailure(err); f != nil && len(pairs) == 0 && r.from == nil && !r.cache {
 			drafts = append(drafts, r.exchange(&record.Exchange{Failure: f}))
 		}
-	} else if code := fetch.CodeOf(err); !r.cache || r.from == nil && code != fetch.ErrPolicy && code != fetch.ErrNetwork {
+	} else if !r.cache || r.from == nil && !isLocal(err) {
 		drafts = append(drafts, r.records(err)...)
 	}
 	werr := r.w.Write(drafts...)
@@ -275,6 +282,12 @@ func (r *recording) end(err error) {
 	if werr != nil && r.failed != nil {
 		r.once.Do(func() { r.failed(werr) })
 	}
+}
+
+// isLocal reports whether err is not that of a server.
+func isLocal(err error) bool {
+	code := fetch.CodeOf(err)
+	return code == fetch.ErrPolicy || code == fetch.ErrNetwork
 }
 
 func (r *recording) archived(digest, id string) (archivedRecord, bool) {
@@ -344,7 +357,8 @@ func (r *recording) records(err error) []*warc.Draft {
 		h := r.header(warc.Metadata, record.TypeEntries)
 		h.Add("WARC-Concurrent-To", main)
 		x.Entries = h.ID()
-		list = append(list, &warc.Draft{Header: h, Block: r.entries, Index: &warc.IndexEntry{Mime: record.TypeEntries}})
+		index := &warc.IndexEntry{Mime: record.TypeEntries}
+		list = append(list, &warc.Draft{Header: h, Block: r.entries, Index: index})
 	}
 	meta := r.exchange(x)
 	meta.Header.Add("WARC-Concurrent-To", main)
@@ -412,17 +426,19 @@ func (r *recording) exchange(x *record.Exchange) *warc.Draft {
 	if !r.added {
 		x.Seconds = time.Since(r.begin).Seconds()
 	}
-	x.Range, x.View, x.Form, x.Conditional = r.req.Range, r.req.View, record.FormDigest(r.req.Form), !r.req.IfChanged.IsZero()
+	x.Range, x.View, x.Form = r.req.Range, r.req.View, record.FormDigest(r.req.Form)
+	x.Conditional = !r.req.IfChanged.IsZero()
 	s := r.w.NewSpool()
 	text, err := json.Marshal(x)
 	if err != nil || len(text) > record.MaxExchange {
-		x.Response, x.Failure = nil, &record.Failure{Class: fetch.ErrProtocol, Message: "response cannot be recorded"}
+		x.Response = nil
+		x.Failure = &record.Failure{Class: fetch.ErrProtocol, Message: "response cannot be recorded"}
 		text, _ = json.Marshal(x)
 	}
 	s.Write(text)
-	d := &warc.Draft{Header: r.header(warc.Metadata, TypeExchange), Block: s, Index: &warc.IndexEntry{Mime: TypeExchange}}
-	r.addCacheKey(&d.Header, nil, r.login, "")
-	return d
+	h := r.header(warc.Metadata, TypeExchange)
+	r.addCacheKey(&h, nil, r.login, "")
+	return &warc.Draft{Header: h, Block: s, Index: &warc.IndexEntry{Mime: TypeExchange}}
 }
 
 func (r *recording) addCacheKey(h *warc.Header, v *fetch.Variant, login bool, vary string) {

@@ -54,7 +54,8 @@ func (m *message) receive(w *warc.Writer, p []byte) {
 			}
 			return
 		}
-		if !httprecord.IsInterim(m.head) && !bytes.Contains(bytes.ToLower(m.head[:end]), []byte("\ntransfer-encoding:")) {
+		head := bytes.ToLower(m.head[:end])
+		if !httprecord.IsInterim(m.head) && !bytes.Contains(head, []byte("\ntransfer-encoding:")) {
 			m.payload = sha256.New()
 		}
 		p, m.head = m.head[end:], nil
@@ -66,7 +67,8 @@ func (m *message) receive(w *warc.Writer, p []byte) {
 }
 
 func (m *message) forbidsStore() bool {
-	resp, err := http.ReadResponse(bufio.NewReader(io.LimitReader(m.response.Reader(finalOffset(m.response)), maxHead)), nil)
+	head := io.LimitReader(m.response.Reader(finalOffset(m.response)), maxHead)
+	resp, err := http.ReadResponse(bufio.NewReader(head), nil)
 	if err != nil {
 		return false
 	}
@@ -126,7 +128,8 @@ func (r *recording) sentHTTP(conn int, p []byte) {
 func beginsRequest(p []byte) bool {
 	line, _, whole := bytes.Cut(p, []byte("\r\n"))
 	method, rest, ok := bytes.Cut(line, []byte(" "))
-	return ok && len(method) > 0 && len(method) <= maxMethod && !bytes.ContainsFunc(method, func(c rune) bool { return c <= ' ' || c > '~' }) &&
+	isVisible := !bytes.ContainsFunc(method, func(c rune) bool { return c <= ' ' || c > '~' })
+	return ok && len(method) > 0 && len(method) <= maxMethod && isVisible &&
 		(!whole || bytes.HasSuffix(rest, []byte(" HTTP/1.1")))
 }
 
@@ -159,8 +162,10 @@ func (r *recording) httpRecords(err error) []*warc.Draft {
 				continue // a failure is recorded by end
 			}
 			answer, protocol := r.responseRecord(m, err)
-			if s := r.peers[conn].state; s != nil && (s.NegotiatedProtocol == "h2" || s.NegotiatedProtocol == "h3") {
-				protocol = s.NegotiatedProtocol
+			if s := r.peers[conn].state; s != nil {
+				if name := s.NegotiatedProtocol; name == "h2" || name == "h3" {
+					protocol = name
+				}
 			}
 			r.addPeer(&answer.Header, conn, protocol)
 			if r.cache && answer.Index != nil && answer.Index.Status == http.StatusNotModified {
@@ -229,12 +234,14 @@ func (r *recording) responseRecord(m *message, err error) (d *warc.Draft, protoc
 	}
 	payload := digest.SHA256(sum)
 	d.Header.Add("WARC-Payload-Digest", payload)
-	r.addCacheKey(&d.Header, m.variant, m.variant.HasLogin() || !r.foreign && m.variant.HasCookies(), strings.Join(resp.Header["Vary"], ","))
+	login := m.variant.HasLogin() || !r.foreign && m.variant.HasCookies()
+	r.addCacheKey(&d.Header, m.variant, login, strings.Join(resp.Header["Vary"], ","))
 	whole := bodyErr == nil && !(toEnd && err != nil)
 	if !whole {
 		d.Header.Add("WARC-Truncated", cmp.Or(truncationReason(err), "unspecified"))
 	}
-	d.Index = &warc.IndexEntry{Mime: resp.Header.Get("Content-Type"), Status: resp.StatusCode, Digest: payload}
+	mime := resp.Header.Get("Content-Type")
+	d.Index = &warc.IndexEntry{Mime: mime, Status: resp.StatusCode, Digest: payload}
 	if method != http.MethodGet {
 		d.Index.Method = method
 	}
@@ -245,7 +252,8 @@ func (r *recording) responseRecord(m *message, err error) (d *warc.Draft, protoc
 		if known, ok := r.archived(payload, d.Header.ID()); ok {
 			known.makeRevisit(&d.Header)
 			head := r.w.NewSpool()
-			io.CopyN(head, d.Block.Reader(0), httprecord.HeadLength(io.LimitReader(d.Block.Reader(0), maxHead)))
+			length := httprecord.HeadLength(io.LimitReader(d.Block.Reader(0), maxHead))
+			io.CopyN(head, d.Block.Reader(0), length)
 			if d.Block != m.response {
 				d.Block.Close()
 			}

@@ -115,7 +115,9 @@ func (s *Seen) Revisit(h *warc.Header, digest string) bool {
 // record described by the arguments, and other calls cannot refer to it until resolve is called. If
 // another exchange has claimed the digest, claim waits if wait is set, and otherwise returns
 // neither result. A caller with another claim must not wait, to avoid a deadlock.
-func (s *Seen) claim(digest, url string, date time.Time, id string, wait bool) (e archivedRecord, known, claimed bool) {
+func (s *Seen) claim(
+	digest, url string, date time.Time, id string, wait bool,
+) (e archivedRecord, known, claimed bool) {
 	if s == nil {
 		return archivedRecord{}, false, false
 	}

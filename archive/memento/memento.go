@@ -25,6 +25,8 @@ type Options struct {
 	Within time.Duration
 }
 
+var errNotGet = errors.New("an archive only has the results of GET requests")
+
 // Middleware returns a middleware that answers requests for a date with the nearest capture that a
 // TimeGate has, and never with the current version. It must be the innermost one. A captured error is
 // returned as an error, a captured redirect as a redirect, so that its target is retrieved as of the
@@ -37,7 +39,7 @@ func Middleware(opts Options) fetch.Middleware {
 				return next.Open(ctx, req)
 			}
 			if req.Op == fetch.OpDial || req.Form != nil || req.Sends() {
-				return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.New("an archive only has the results of GET requests")}
+				return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errNotGet}
 			}
 			return opts.ask(ctx, req, at)
 		})
@@ -46,7 +48,8 @@ func Middleware(opts Options) fetch.Middleware {
 
 // ask asks the TimeGates in turn. If all fail, the error is the first one other than ErrNotFound.
 func (o *Options) ask(ctx context.Context, req *fetch.Request, at time.Time) (*fetch.Response, error) {
-	failure := error(&fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("no capture of %s is known", at.UTC().Format(time.DateOnly))})
+	nothing := fmt.Errorf("no capture of %s is known", at.UTC().Format(time.DateOnly))
+	failure := error(&fetch.Error{Code: fetch.ErrNotFound, Err: nothing})
 	for _, gate := range o.TimeGates {
 		resp, err := o.askOne(ctx, req, gate, at)
 		var captured *capturedError
@@ -77,7 +80,9 @@ func (e *capturedError) Error() string {
 
 func (e *capturedError) Unwrap() error { return e.cause }
 
-func (o *Options) askOne(ctx context.Context, req *fetch.Request, gate string, at time.Time) (*fetch.Response, error) {
+func (o *Options) askOne(
+	ctx context.Context, req *fetch.Request, gate string, at time.Time,
+) (*fetch.Response, error) {
 	u, err := gateURL(gate, req.URL)
 	if err != nil {
 		return nil, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("the TimeGate %s: %w", gate, err)}

@@ -60,15 +60,22 @@ func (s *search) run(ctx context.Context) (*fetch.Response, error) {
 	return nil, s.fail(fetch.ErrRedirect, "more than %d redirects", maxRedirects)
 }
 
+func (s *search) invalid(format string, args ...any) *fetch.Error {
+	return s.fail(fetch.ErrProtocol, format, args...)
+}
+
 func (s *search) fail(code fetch.Code, format string, args ...any) *fetch.Error {
-	return &fetch.Error{Op: s.req.Op.String(), URL: s.url.Redacted(), Code: code, Err: fmt.Errorf(format, args...)}
+	err := fmt.Errorf(format, args...)
+	return &fetch.Error{Op: s.req.Op.String(), URL: s.url.Redacted(), Code: code, Err: err}
 }
 
 // step asks for the next URL. It returns nil, nil after a redirect in the archive.
 func (s *search) step(ctx context.Context) (*fetch.Response, error) {
-	resp, err := s.o.Client.Do(ctx, &fetch.Request{Op: s.req.Op, URL: s.url, From: s.from, Anonymous: true,
-		Range: s.req.Range, Accept: s.req.Accept, Header: textproto.MIMEHeader{"Accept-Datetime": {s.at.UTC().Format(http.TimeFormat)}},
-		Redirect: func(to uri.URI) error { return redirect{to} }})
+	resp, err := s.o.Client.Do(ctx, &fetch.Request{
+		Op: s.req.Op, URL: s.url, From: s.from, Anonymous: true, Range: s.req.Range, Accept: s.req.Accept,
+		Header:   textproto.MIMEHeader{"Accept-Datetime": {s.at.UTC().Format(http.TimeFormat)}},
+		Redirect: func(to uri.URI) error { return redirect{to} },
+	})
 	if err == nil {
 		answer, err := s.respond(resp)
 		if err != nil || answer.Body != resp.Body {
@@ -111,10 +118,14 @@ func (s *search) redirected(to uri.URI, e *fetch.Error) (*fetch.Response, error)
 		return nil, err
 	}
 	if to.Origin() != from.Origin() {
-		return &fetch.Response{Meta: fetch.Meta{Reply: e.Reply, Header: e.Header}, Location: []uri.URI{to}, Body: http.NoBody}, nil
+		return redirectTo(to, fetch.Meta{Reply: e.Reply, Header: e.Header}), nil
 	}
 	s.from, s.url, s.moved = from, to, true
 	return nil, nil
+}
+
+func redirectTo(u uri.URI, meta fetch.Meta) *fetch.Response {
+	return &fetch.Response{Meta: meta, Location: []uri.URI{u}, Body: http.NoBody}
 }
 
 // respond returns the response for a capture. If redirects in the archive have led to the capture of
@@ -127,10 +138,10 @@ func (s *search) respond(resp *fetch.Response) (*fetch.Response, error) {
 	if s.moved {
 		of := original(resp.Header, resp.URL)
 		if of.IsZero() {
-			return nil, s.fail(fetch.ErrProtocol, "the archive redirects to a capture without an original link")
+			return nil, s.invalid("the archive redirects to a capture without an original link")
 		}
 		if !same(of, s.req.URL) {
-			return &fetch.Response{Meta: fetch.Meta{Reply: resp.Reply, Header: resp.Header}, Location: []uri.URI{of}, Body: http.NoBody}, nil
+			return redirectTo(of, fetch.Meta{Reply: resp.Reply, Header: resp.Header}), nil
 		}
 	}
 	answer := &fetch.Response{Meta: resp.Meta, Body: resp.Body, Pattern: resp.Pattern}
@@ -150,17 +161,17 @@ func (s *search) check(header textproto.MIMEHeader) (*fetch.Capture, error) {
 	stated := header.Values(datetimeField)
 	switch len(stated) {
 	case 0:
-		return nil, s.fail(fetch.ErrProtocol, "the response of the TimeGate is not a capture: it has no Memento-Datetime")
+		return nil, s.invalid("the response of the TimeGate is not a capture: it has no Memento-Datetime")
 	case 1:
 	default:
-		return nil, s.fail(fetch.ErrProtocol, "the response of the TimeGate has %d Memento-Datetime fields", len(stated))
+		return nil, s.invalid("the response of the TimeGate has %d Memento-Datetime fields", len(stated))
 	}
 	when, err := time.Parse(http.TimeFormat, stated[0])
 	if err != nil || time.Until(when) > maxAhead {
-		return nil, s.fail(fetch.ErrProtocol, "invalid Memento-Datetime %s", fetch.Printable(stated[0]))
+		return nil, s.invalid("invalid Memento-Datetime %s", fetch.Printable(stated[0]))
 	}
 	if of := original(header, s.url); !s.moved && !of.IsZero() && !same(of, s.req.URL) {
-		return nil, s.fail(fetch.ErrProtocol, "the TimeGate returned a capture of another URL, %s", of.Redacted())
+		return nil, s.invalid("the TimeGate returned a capture of another URL, %s", of.Redacted())
 	}
 	capture := fetch.NewCapture(when, s.url.Redacted(), s.at)
 	if s.o.Within > 0 && capture.Distance().Abs() > s.o.Within {

@@ -56,7 +56,10 @@ type Archive struct {
 func Open(paths ...string) (*Archive, error) { return open(maxRecords, paths) }
 
 func open(limit int, paths []string) (*Archive, error) {
-	a := &Archive{recordsLeft: limit, maxCached: maxCachedURLs, lines: limit * (maxPacked / maxRecords), scanned: newTable(), cached: [2]*table{newTable(), newTable()}}
+	a := &Archive{
+		recordsLeft: limit, maxCached: maxCachedURLs, lines: limit * (maxPacked / maxRecords),
+		scanned: newTable(), cached: [2]*table{newTable(), newTable()},
+	}
 	for _, path := range paths {
 		f, err := os.Open(path)
 		if err == nil {

@@ -115,7 +115,8 @@ func (c *snapshot) readCacheFields(rec *warc.Record) {
 	if len(words) == 0 {
 		return
 	}
-	c.cache = &cacheFields{key: words[0], login: slices.Contains(words, record.CacheLogin), validator: rec.Get(record.CacheValidator)}
+	login := slices.Contains(words, record.CacheLogin)
+	c.cache = &cacheFields{key: words[0], login: login, validator: rec.Get(record.CacheValidator)}
 	if !slices.Contains(words, record.CacheProxied) {
 		c.cache.address, _ = netip.ParseAddr(rec.Get("WARC-IP-Address")) // zero if it is invalid
 	}
@@ -124,7 +125,8 @@ func (c *snapshot) readCacheFields(rec *warc.Record) {
 func (c *snapshot) capture() Capture {
 	found := Capture{Time: c.date, Op: c.op, Status: c.status, Incomplete: c.incomplete}
 	if f := c.cache; f != nil {
-		found.Key, found.Vary, found.Login, found.Address, found.Validator = f.key, f.vary, f.login, f.address, f.validator
+		found.Key, found.Vary, found.Login = f.key, f.vary, f.login
+		found.Address, found.Validator = f.address, f.validator
 	}
 	return found
 }

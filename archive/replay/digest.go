@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/urlget/urlget/archive/internal/digest"
@@ -17,11 +16,15 @@ import (
 // maxDigested limits the captures of one URL whose content is read for its digest.
 const maxDigested = 100
 
-func (a *Archive) openDigest(ctx context.Context, req *fetch.Request, opts Options, next fetch.Driver) (*fetch.Response, error) {
-	var sum [sha256.Size]byte
-	if n, err := hex.Decode(sum[:], []byte(opts.SHA256[:min(len(opts.SHA256), 2*len(sum))])); err != nil || n != len(sum) {
-		return nil, &fetch.Error{Code: fetch.ErrRequest, Err: errors.New("not a SHA-256 in hexadecimal")}
+func (a *Archive) openDigest(
+	ctx context.Context, req *fetch.Request, opts Options, next fetch.Driver,
+) (*fetch.Response, error) {
+	text := opts.SHA256[:min(len(opts.SHA256), 2*sha256.Size)]
+	decoded, err := hex.DecodeString(text)
+	if err != nil || len(decoded) != sha256.Size {
+		return nil, fail(fetch.ErrRequest, "not a SHA-256 in hexadecimal")
 	}
+	sum := [sha256.Size]byte(decoded)
 	resp, err := a.openCaptureOf(ctx, req, sum, opts)
 	if resp != nil || err != nil {
 		return resp, err
@@ -41,12 +44,14 @@ func (a *Archive) openDigest(ctx context.Context, req *fetch.Request, opts Optio
 	case !opts.Only:
 		return next.Open(ctx, req)
 	}
-	return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("no content with the SHA-256 %x is in the archive", sum)}
+	return nil, fail(fetch.ErrNotFound, "no content with the SHA-256 %x is in the archive", sum)
 }
 
 // openCaptureOf returns the response of a capture of the URL whose content has a digest, or nil if there
 // is none.
-func (a *Archive) openCaptureOf(ctx context.Context, req *fetch.Request, sum [sha256.Size]byte, opts Options) (*fetch.Response, error) {
+func (a *Archive) openCaptureOf(
+	ctx context.Context, req *fetch.Request, sum [sha256.Size]byte, opts Options,
+) (*fetch.Response, error) {
 	whole := *req
 	whole.Range, whole.IfChanged = fetch.Range{}, fetch.Validator{}
 	list := a.alternatives(newPreference(&whole, opts.At, nil), nil)

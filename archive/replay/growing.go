@@ -35,7 +35,10 @@ func (a *Archive) Follow(path string) error {
 	if err != nil {
 		return err
 	}
-	x := &growingIndex{cdxjIndex: cdxjIndex{file: index, archive: f, covered: math.MaxInt64}, added: make(map[uint64][]int64)}
+	x := &growingIndex{
+		cdxjIndex: cdxjIndex{file: index, archive: f, covered: math.MaxInt64},
+		added:     make(map[uint64][]int64),
+	}
 	a.indexes, a.growing = append(a.indexes, x), x
 	x.at, err = index.Seek(0, io.SeekEnd)
 	return err
@@ -66,7 +69,7 @@ func (x *growingIndex) grow(changed func(key string)) {
 
 func (x *growingIndex) add(text []byte, changed func(key string)) {
 	e := warc.IndexEntry{}
-	if x.total == maxLines || !e.Parse(bytes.TrimSuffix(text, []byte("\n"))) || e.File != filepath.Base(x.archive.Name()) {
+	if x.total == maxLines || !e.Parse(text) || e.File != filepath.Base(x.archive.Name()) {
 		return
 	}
 	u, err := uri.ParseRef(e.URL)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 
@@ -70,7 +71,8 @@ var numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 // covers.
 func (a *Archive) openIndex(f *os.File, size int64) (covered int64, err error) {
 	own := warc.IndexName(f.Name())
-	for _, name := range []string{own, numbered().ReplaceAllString(strings.TrimSuffix(own, ".cdxj"), "") + ".cdxj"} {
+	shared := numbered().ReplaceAllString(strings.TrimSuffix(own, ".cdxj"), "") + ".cdxj"
+	for _, name := range []string{own, shared} {
 		file, err := os.Open(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -123,7 +125,9 @@ func (x *cdxjIndex) load() error {
 			return err
 		}
 	}
-	slices.SortFunc(x.lines, func(a, b line) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.offset, b.offset)) })
+	slices.SortFunc(x.lines, func(a, b line) int {
+		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.offset, b.offset))
+	})
 	return nil
 }
 
@@ -146,7 +150,7 @@ func (x *cdxjIndex) close() error { return x.file.Close() }
 
 func (x *cdxjIndex) find(key string) []location {
 	hash := maphash.String(seed, key)
-	i, _ := slices.BinarySearchFunc(x.lines, hash, func(l line, h uint64) int { return cmp.Compare(l.hash, h) })
+	i := sort.Search(len(x.lines), func(i int) bool { return x.lines[i].hash >= hash })
 	var list []location
 	for ; i < len(x.lines) && x.lines[i].hash == hash && len(list) < maxVersions; i++ {
 		if e, ok := x.entry(x.lines[i]); ok {
@@ -286,7 +290,8 @@ func (a *Archive) byOrigin(o origin) place {
 	if u, err := uri.ParseRef(o.url); err == nil && u.IsAbs() {
 		a.loadIndexed(record.Key(u))
 	}
-	for _, t := range []*table{a.scanned, a.cached[0], a.cached[1]} { // scanned may have changed if an index was given up
+	// If an index was given up, scanned has changed.
+	for _, t := range []*table{a.scanned, a.cached[0], a.cached[1]} {
 		if p, ok := t.origins[o]; ok {
 			return p
 		}

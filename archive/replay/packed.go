@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/urlget/urlget/archive/internal/httprecord"
@@ -85,8 +86,9 @@ func (a *Archive) addWACZ(f *os.File, size int64) error {
 	return nil
 }
 
-// load reads the index, which may have limit lines. It returns the files that must be scanned: those that the index does not mention, and those with records of other schemes than HTTP
-// whose index was made by another program.
+// load reads the index, which may have limit lines. It returns the files that must be scanned: those
+// that the index does not mention, and those with records of other schemes than HTTP whose index was
+// made by another program.
 func (p *waczIndex) load(limit int) (rest []packedFile, err error) {
 	numbers := make(map[string]uint32)
 	for i, file := range p.files {
@@ -128,14 +130,15 @@ func (p *waczIndex) load(limit int) (rest []packedFile, err error) {
 	}
 	p.lines = slices.DeleteFunc(p.lines, func(l waczLine) bool { return p.scanned[l.file] })
 	slices.SortFunc(p.lines, func(a, b waczLine) int {
-		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.file, b.file), cmp.Compare(a.offset, b.offset))
+		return cmp.Or(
+			cmp.Compare(a.hash, b.hash), cmp.Compare(a.file, b.file), cmp.Compare(a.offset, b.offset))
 	})
 	return rest, nil
 }
 
 func (p *waczIndex) find(key string) []location {
 	hash := maphash.String(seed, key)
-	i, _ := slices.BinarySearchFunc(p.lines, hash, func(l waczLine, h uint64) int { return cmp.Compare(l.hash, h) })
+	i := sort.Search(len(p.lines), func(i int) bool { return p.lines[i].hash >= hash })
 	var list []location
 	for ; i < len(p.lines) && p.lines[i].hash == hash && len(list) < maxVersions; i++ {
 		l := p.lines[i]
@@ -163,7 +166,8 @@ func (p *waczIndex) each(f func(warc.IndexEntry)) error {
 }
 
 func (p *waczIndex) drop(a *Archive, key string) {
-	a.addDamage(fmt.Errorf("%s: wrong index entry for %s; reading its WARC files instead", p.name, strings.TrimSpace(key)))
+	const message = "%s: wrong index entry for %s; reading its WARC files instead"
+	a.addDamage(fmt.Errorf(message, p.name, strings.TrimSpace(key)))
 	p.lines, p.extras = nil, nil
 	for i, file := range p.files {
 		if p.scanned[i] {

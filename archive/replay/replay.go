@@ -97,7 +97,9 @@ func (a *Archive) openNearest(
 
 // beyond returns the response for a request whose nearest capture is too far from its date. If there is
 // no other, the error names the capture.
-func beyond(ctx context.Context, req *fetch.Request, c *snapshot, opts Options, next fetch.Driver) (*fetch.Response, error) {
+func beyond(
+	ctx context.Context, req *fetch.Request, c *snapshot, opts Options, next fetch.Driver,
+) (*fetch.Response, error) {
 	nearest := fmt.Errorf("the nearest capture is of %s", c.date.UTC().Format(time.RFC3339))
 	if !opts.Only {
 		resp, err := next.Open(ctx, req)
@@ -127,7 +129,8 @@ func (a *Archive) noCaptureError(p *preference) error {
 	case sameMethod && !sameBody && p.bodyDigest == "":
 		return fmt.Errorf("%w without a body", ErrNoCapture)
 	case sameMethod && p.bodyDigest == unknownBody:
-		return fmt.Errorf("%w: the body is longer than %d bytes, so it is not compared", ErrNoCapture, maxBody)
+		const message = "%w: the body is longer than %d bytes, so it is not compared"
+		return fmt.Errorf(message, ErrNoCapture, maxBody)
 	case sameMethod && !sameBody:
 		return fmt.Errorf("%w with this body", ErrNoCapture)
 	case sameMethod || methods == nil:
@@ -137,7 +140,9 @@ func (a *Archive) noCaptureError(p *preference) error {
 	return fmt.Errorf("%w with %s, only with %s", ErrNoCapture, methodOf(p.req), strings.Join(methods, ", "))
 }
 
-func (a *Archive) respond(ctx context.Context, req *fetch.Request, c *snapshot, opts Options) (*fetch.Response, error) {
+func (a *Archive) respond(
+	ctx context.Context, req *fetch.Request, c *snapshot, opts Options,
+) (*fetch.Response, error) {
 	resp, err := a.open(ctx, req, c, opts.Compressed)
 	if err != nil {
 		return nil, err
@@ -151,7 +156,9 @@ func (a *Archive) respond(ctx context.Context, req *fetch.Request, c *snapshot, 
 }
 
 // open returns the response of a capture. If decode is set, a content coding is always decoded.
-func (a *Archive) open(ctx context.Context, req *fetch.Request, c *snapshot, decode bool) (*fetch.Response, error) {
+func (a *Archive) open(
+	ctx context.Context, req *fetch.Request, c *snapshot, decode bool,
+) (*fetch.Response, error) {
 	switch c.kind {
 	case exchangeRecord:
 		return a.openExchange(ctx, req, c)
@@ -163,12 +170,18 @@ func (a *Archive) open(ctx context.Context, req *fetch.Request, c *snapshot, dec
 
 func damagedError(err error) error {
 	if errors.Is(err, errMissingContent) {
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("incomplete archive: %w", err)}
+		return fail(fetch.ErrProtocol, "incomplete archive: %w", err)
 	}
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("damaged archive: %w", err)}
+	return fail(fetch.ErrProtocol, "damaged archive: %w", err)
 }
 
-func (a *Archive) openExchange(ctx context.Context, req *fetch.Request, c *snapshot) (*fetch.Response, error) {
+func fail(code fetch.Code, format string, args ...any) error {
+	return &fetch.Error{Code: code, Err: fmt.Errorf(format, args...)}
+}
+
+func (a *Archive) openExchange(
+	ctx context.Context, req *fetch.Request, c *snapshot,
+) (*fetch.Response, error) {
 	rec, done, err := a.read(c.place)
 	if err != nil {
 		return nil, damagedError(err)
@@ -198,7 +211,7 @@ func (a *Archive) openExchange(ctx context.Context, req *fetch.Request, c *snaps
 	case resp.Location != nil || req.Op == fetch.OpStat || resp.Kind == fetch.KindNone:
 		return resp, nil
 	case resp.Kind == fetch.KindSession && x.Content == "":
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("a session cannot be replayed: %w", errors.ErrUnsupported)}
+		return nil, fail(fetch.ErrNotRetrievable, "a session cannot be replayed: %w", errors.ErrUnsupported)
 	case req.Op == fetch.OpList && resp.Kind != fetch.KindListing:
 		return nil, noListingError()
 	case isNotModified(req, &resp.Meta):
@@ -207,7 +220,9 @@ func (a *Archive) openExchange(ctx context.Context, req *fetch.Request, c *snaps
 	return a.withContent(ctx, req, resp, x)
 }
 
-func (a *Archive) withContent(ctx context.Context, req *fetch.Request, resp *fetch.Response, x *record.Exchange) (*fetch.Response, error) {
+func (a *Archive) withContent(
+	ctx context.Context, req *fetch.Request, resp *fetch.Response, x *record.Exchange,
+) (*fetch.Response, error) {
 	content, _ := a.byID(x.Content)
 	block, size, cutOff, done, err := a.payload(content, 0)
 	if err != nil {
@@ -240,7 +255,7 @@ func (a *Archive) withContent(ctx context.Context, req *fetch.Request, resp *fet
 }
 
 func noListingError() error {
-	return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("no listing was captured: %w", errors.ErrUnsupported)}
+	return fail(fetch.ErrNotRetrievable, "no listing was captured: %w", errors.ErrUnsupported)
 }
 
 // contentURL returns the URL of the content if it differs from requested, otherwise the zero URI.
@@ -279,7 +294,8 @@ func applyRange(req *fetch.Request, resp *fetch.Response, b *body, size int64) {
 	if req.Range.IsZero() || resp.Kind != fetch.KindObject || size < 0 {
 		return
 	}
-	if v := req.IfChanged; !v.IsZero() && (v.ETag != resp.ETag || v.ETag == "" && !v.ModTime.Equal(resp.ModTime)) {
+	v := req.IfChanged
+	if !v.IsZero() && (v.ETag != resp.ETag || v.ETag == "" && !v.ModTime.Equal(resp.ModTime)) {
 		return
 	}
 	r := req.Range.Of(size)
@@ -337,12 +353,15 @@ func (a *Archive) origin(rec *warc.Record) place {
 	return a.byOrigin(origin{rec.Refers("WARC-Refers-To-Target-URI"), rec.Time("WARC-Refers-To-Date")})
 }
 
-func (a *Archive) openResource(ctx context.Context, req *fetch.Request, c *snapshot) (*fetch.Response, error) {
+func (a *Archive) openResource(
+	ctx context.Context, req *fetch.Request, c *snapshot,
+) (*fetch.Response, error) {
 	rec, done, err := a.read(c.place)
 	if err != nil {
 		return nil, damagedError(err)
 	}
-	resp := &fetch.Response{Meta: fetch.Meta{ContentType: rec.ContentType(), Size: rec.Length}, Body: fetch.NoBody}
+	meta := fetch.Meta{ContentType: rec.ContentType(), Size: rec.Length}
+	resp := &fetch.Response{Meta: meta, Body: fetch.NoBody}
 	switch req.Op {
 	case fetch.OpStat:
 		done()
@@ -362,7 +381,7 @@ func (a *Archive) openResource(ctx context.Context, req *fetch.Request, c *snaps
 }
 
 func truncatedError(rec *warc.Record) error {
-	return &fetch.Error{Code: fetch.ErrTruncated, Err: fmt.Errorf("incomplete capture (%s)", rec.Incomplete())}
+	return fail(fetch.ErrTruncated, "incomplete capture (%s)", rec.Incomplete())
 }
 
 type body struct {

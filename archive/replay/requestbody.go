@@ -3,7 +3,6 @@ package replay
 import (
 	"bytes"
 	"crypto/sha256"
-	"fmt"
 	"io"
 	"mime"
 	"strings"
@@ -21,7 +20,8 @@ const unknownBody = "unknown"
 // bodyDigest returns the digest of a request body, or "" if it is empty. Clients choose a new boundary
 // for each multipart body, so the digest of one is without it, unless the body is longer than maxBody.
 func bodyDigest(contentType string, body io.Reader) string {
-	if kind, params, err := mime.ParseMediaType(contentType); err == nil && strings.HasPrefix(kind, "multipart/") && params["boundary"] != "" {
+	kind, params, err := mime.ParseMediaType(contentType)
+	if err == nil && strings.HasPrefix(kind, "multipart/") && params["boundary"] != "" {
 		begin, err := io.ReadAll(io.LimitReader(body, maxBody+1))
 		if err != nil {
 			return unknownBody
@@ -70,7 +70,7 @@ func (a *Archive) WithBody(req *fetch.Request) (*fetch.Request, error) {
 	}
 	begin, err := io.ReadAll(io.LimitReader(req.Body, maxBody+1))
 	if err != nil {
-		return nil, &fetch.Error{Code: fetch.ErrRequest, Err: fmt.Errorf("read the request body: %w", err)}
+		return nil, fail(fetch.ErrRequest, "read the request body: %w", err)
 	}
 	dup := *req
 	content := io.Reader(bytes.NewReader(begin))

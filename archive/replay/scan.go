@@ -56,7 +56,10 @@ type table struct {
 }
 
 func newTable() *table {
-	return &table{make(map[string][]*snapshot), make(map[string]place), make(map[origin]place), make(map[string]bool)}
+	return &table{
+		captures: make(map[string][]*snapshot), records: make(map[string]place),
+		origins: make(map[origin]place), keys: make(map[string]bool),
+	}
 }
 
 func (a *Archive) scan(f io.ReaderAt, name string, from int64) error {
@@ -109,8 +112,11 @@ type scanner struct {
 }
 
 func newScanner(a *Archive, t *table, f io.ReaderAt) *scanner {
-	return &scanner{archive: a, table: t, file: f, requests: make(map[string]requestInfo), responses: make(map[string]*snapshot),
-		inExchange: make(map[string]bool), incomplete: make(map[string]bool)}
+	return &scanner{
+		archive: a, table: t, file: f,
+		requests: make(map[string]requestInfo), responses: make(map[string]*snapshot),
+		inExchange: make(map[string]bool), incomplete: make(map[string]bool),
+	}
 }
 
 func (s *scanner) record(rec *warc.Record) {
@@ -133,7 +139,8 @@ func (s *scanner) record(rec *warc.Record) {
 	case c.kind == warc.Request && rec.IsHTTP():
 		s.request(rec)
 		return
-	case web && (c.kind == warc.Revisit || c.kind == warc.Response && (rec.IsHTTP() || rec.ContentType() == "")):
+	case web && c.kind == warc.Response && (rec.IsHTTP() || rec.ContentType() == ""),
+		web && c.kind == warc.Revisit:
 		c.readHead(rec)
 		if q, ok := s.requests[c.id]; ok && c.id != "" {
 			delete(s.requests, c.id)
@@ -169,7 +176,10 @@ func (s *scanner) exchange(c *snapshot, rec *warc.Record) bool {
 	s.inExchange[x.Content] = x.Content != ""
 	c.kind, c.op, c.rng, c.view, c.form = exchangeRecord, x.Op, x.Range, x.View, x.Form
 	c.incomplete = s.incomplete[x.Content] && x.Op != fetch.OpDial
-	c.failed = x.Failure != nil && (x.Failure.Retry || x.Failure.Class == fetch.ErrInterrupted || x.Failure.Class == fetch.ErrNotModified) || c.incomplete
+	c.failed = c.incomplete
+	if f := x.Failure; f != nil && (f.Retry || f.Class == fetch.ErrInterrupted || f.Class == fetch.ErrNotModified) {
+		c.failed = true
+	}
 	return true
 }
 

@@ -85,8 +85,9 @@ func (c *snapshot) readHead(rec *warc.Record) {
 	switch c.status {
 	case http.StatusPartialContent:
 		c.rng, c.total = contentRange(resp.Header.Get("Content-Range"))
-	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
-		http.StatusGatewayTimeout, http.StatusUnauthorized, http.StatusProxyAuthRequired,
+	case http.StatusRequestTimeout, http.StatusTooManyRequests,
+		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+		http.StatusUnauthorized, http.StatusProxyAuthRequired,
 		http.StatusRequestedRangeNotSatisfiable, http.StatusPreconditionFailed: // these depend on the request
 		c.failed = true
 	}

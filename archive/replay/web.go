@@ -23,9 +23,12 @@ const maxHead = 256 << 10
 
 // openWeb creates the response with the HTTP driver, so that it is interpreted like a live one. If
 // decode is set, content codings are decoded.
-func (a *Archive) openWeb(ctx context.Context, req *fetch.Request, c *snapshot, decode bool) (*fetch.Response, error) {
+func (a *Archive) openWeb(
+	ctx context.Context, req *fetch.Request, c *snapshot, decode bool,
+) (*fetch.Response, error) {
 	if req.Op == fetch.OpList {
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%s has no listings: %w", req.URL.Scheme(), errors.ErrUnsupported)}
+		scheme := req.URL.Scheme()
+		return nil, fail(fetch.ErrNotRetrievable, "%s has no listings: %w", scheme, errors.ErrUnsupported)
 	}
 	a.web.Do(func() {
 		for i := range a.drivers {
@@ -33,10 +36,11 @@ func (a *Archive) openWeb(ctx context.Context, req *fetch.Request, c *snapshot, 
 			fetch.New(nil, func(env fetch.Env, _ *fetch.Registry) {
 				var own fetch.Registry
 				load(env, &own)
-				a.drivers[i] = fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+				open := func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 					s, _ := own.Lookup(req.URL.Scheme())
 					return s.Driver.Open(ctx, req)
-				})
+				}
+				a.drivers[i] = fetch.DriverFunc(open)
 			})
 		}
 	})
@@ -201,7 +205,7 @@ func (b *webBody) Read(p []byte) (int, error) {
 	case b.cutOff != nil && (err == io.EOF || err == io.ErrUnexpectedEOF):
 		err = b.cutOff
 	case err == io.ErrUnexpectedEOF:
-		err = &fetch.Error{Code: fetch.ErrTruncated, Err: errors.New("record ends before the content")}
+		err = fail(fetch.ErrTruncated, "record ends before the content")
 	case errors.As(err, &damage):
 		err = damagedError(err)
 	}
@@ -236,7 +240,8 @@ func applyConditions(resp *http.Response, req *http.Request) {
 		return
 	}
 	span, ok := strings.CutPrefix(req.Header.Get("Range"), "bytes=")
-	if guard := req.Header.Get("If-Range"); !ok || guard != "" && guard != h.Get("ETag") && guard != h.Get("Last-Modified") {
+	guard := req.Header.Get("If-Range")
+	if !ok || guard != "" && guard != h.Get("ETag") && guard != h.Get("Last-Modified") {
 		return
 	}
 	size := resp.ContentLength
@@ -263,7 +268,8 @@ func applyConditions(resp *http.Response, req *http.Request) {
 	}
 	h.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, to, size))
 	h.Set("Content-Length", strconv.FormatInt(to-from+1, 10))
-	resp.StatusCode, resp.Status, resp.ContentLength = http.StatusPartialContent, "206 Partial Content", to-from+1
+	resp.StatusCode, resp.Status = http.StatusPartialContent, "206 Partial Content"
+	resp.ContentLength = to - from + 1
 	resp.Body = struct {
 		io.Reader
 		io.Closer

@@ -108,8 +108,10 @@ type File struct {
 // file must not be compressed (see warc.Index). The list of pages contains the URLs of HTML
 // responses and, for schemes without HTTP records, of all resources.
 func Write(w io.Writer, files []File, opts Options) error {
-	p := &packer{zip: zip.NewWriter(w), about: description{Profile: "data-package", Version: version, Title: opts.Title,
-		Created: cmp.Or(opts.Created, time.Now()).UTC().Truncate(time.Second), Software: opts.Software}}
+	p := &packer{zip: zip.NewWriter(w), about: description{
+		Profile: "data-package", Version: version, Title: opts.Title, Software: opts.Software,
+		Created: cmp.Or(opts.Created, time.Now()).UTC().Truncate(time.Second),
+	}}
 	var lines [][]byte
 	var pages []page
 	seen := make(map[string]bool)
@@ -158,7 +160,8 @@ func Write(w io.Writer, files []File, opts Options) error {
 
 func isPage(e warc.IndexEntry) bool {
 	if scheme, _, _ := strings.Cut(e.URL, "://"); httprecord.InScheme(scheme) {
-		return e.Status == 200 && e.Method == "" && (e.Mime == "text/html" || e.Mime == "application/xhtml+xml")
+		isHTML := e.Mime == "text/html" || e.Mime == "application/xhtml+xml"
+		return isHTML && e.Status == 200 && e.Method == ""
 	}
 	return e.Digest != "" && e.Mime != "text/dns"
 }
@@ -175,7 +178,8 @@ func (p *packer) add(name string, content io.Reader, method uint16) error {
 	}
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(w, sum), content)
-	p.about.Resources = append(p.about.Resources, resource{Name: path.Base(name), Path: name, Hash: digest.SHA256(sum), Bytes: n})
+	added := resource{Name: path.Base(name), Path: name, Hash: digest.SHA256(sum), Bytes: n}
+	p.about.Resources = append(p.about.Resources, added)
 	return err
 }
 
@@ -229,10 +233,11 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", f.Name, err)
 		}
-		if length := f.UncompressedSize64; length > uint64(size) || uint64(offset) > uint64(size)-length || f.CompressedSize64 != length {
+		length, whole := f.UncompressedSize64, uint64(size)
+		if length > whole || uint64(offset) > whole-length || f.CompressedSize64 != length {
 			return nil, fmt.Errorf("%q: not within the file", f.Name)
 		}
-		out.files = append(out.files, File{name, io.NewSectionReader(r, offset, int64(f.UncompressedSize64))})
+		out.files = append(out.files, File{name, io.NewSectionReader(r, offset, int64(length))})
 	}
 	if len(out.files) == 0 {
 		return nil, errors.New("no WARC files")
@@ -269,8 +274,9 @@ func (r *Reader) Verify(report func(text string)) {
 			report(fmt.Sprintf("%q: %s", s.Path, text))
 		}
 	}
+	described[packageFile], described[digestFile] = true, true
 	for _, f := range r.zip.File {
-		if !described[f.Name] && f.Name != packageFile && f.Name != digestFile && !strings.HasSuffix(f.Name, "/") {
+		if !described[f.Name] && !strings.HasSuffix(f.Name, "/") {
 			report(fmt.Sprintf("%q: not in datapackage.json", f.Name))
 		}
 	}

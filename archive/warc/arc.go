@@ -19,7 +19,8 @@ func parseARC(line string) *Record {
 	fields := strings.Split(line, " ")
 	at := len(fields) - 1
 	for ; at > 1; at-- {
-		if _, err := netip.ParseAddr(fields[at-1]); err == nil && len(fields[at]) == len("20060102150405") && isNumber(fields[at]) {
+		_, err := netip.ParseAddr(fields[at-1])
+		if err == nil && len(fields[at]) == len("20060102150405") && isNumber(fields[at]) {
 			break
 		}
 	}
@@ -36,7 +37,8 @@ func parseARC(line string) *Record {
 	if len(rest) == 7 {
 		rec.Version, rest = "ARC/2", slices.Delete(rest, 1, 6)
 	}
-	target, kind, contentType := strings.Join(fields[:at-1], " "), Resource, strings.Join(rest[:len(rest)-1], " ")
+	target, contentType := strings.Join(fields[:at-1], " "), strings.Join(rest[:len(rest)-1], " ")
+	kind := Resource
 	h := &rec.Header
 	switch strings.ToLower(scheme) {
 	case "filedesc":

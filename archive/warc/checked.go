@@ -12,8 +12,8 @@ import (
 // Checked returns a reader of the block that verifies it. No bytes of the block may have been read
 // before. At the end the reader returns a *DamageError instead of io.EOF if the block does not
 // match its digest. If the header has no usable digest, the checksum of the compressed member is
-// checked instead; a member that is truncated after the block counts as damaged. The payload of a resource is its block. For the payload of an HTTP response, see
-// HTTPResponse.
+// checked instead; a member that is truncated after the block counts as damaged. The payload of a
+// resource is its block. For the payload of an HTTP response, see HTTPResponse.
 func (rec *Record) Checked() io.Reader {
 	c := &checked{rec: rec, block: rec.Block, name: "block"}
 	if want, ok := digest.Parse(rec.Get("WARC-Block-Digest")); ok {

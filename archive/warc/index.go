@@ -113,8 +113,10 @@ func (x *indexer) flush(maxDistance int, f func(IndexEntry) error) error {
 
 func (x *indexer) addRecord(rec *Record) {
 	x.count++
-	e := pendingEntry{id: rec.ID(), number: x.count, IndexEntry: IndexEntry{URL: rec.TargetURI(), Date: rec.Date(), Offset: rec.Offset,
-		File: x.name, Digest: rec.Get("WARC-Payload-Digest")}}
+	e := pendingEntry{id: rec.ID(), number: x.count, IndexEntry: IndexEntry{
+		URL: rec.TargetURI(), Date: rec.Date(), Offset: rec.Offset,
+		File: x.name, Digest: rec.Get("WARC-Payload-Digest"),
+	}}
 	isHTTP := rec.IsHTTP()
 	switch rec.Type() {
 	case Request:

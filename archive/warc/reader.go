@@ -100,10 +100,14 @@ func NewReader(file io.ReaderAt) (*Reader, error) {
 	}
 	r := &Reader{ended: true, input: in}
 	r.raw = bufio.NewReaderSize((*content)(r), 32<<10)
+	magic := uint32(0)
+	if len(head) == 4 {
+		magic = binary.LittleEndian.Uint32(head)
+	}
 	switch {
-	case len(head) == 4 && head[0] == 0x1f && head[1] == 0x8b:
+	case magic&0xffff == 0x8b1f:
 		r.pack = &gzipped{input: in}
-	case len(head) == 4 && (binary.LittleEndian.Uint32(head) == zstdFrame || binary.LittleEndian.Uint32(head) == zstdDictionary):
+	case magic == zstdFrame || magic == zstdDictionary:
 		if r.pack, err = newZstandard(in); err != nil {
 			return nil, err
 		}
@@ -307,7 +311,8 @@ func (r *Reader) header() (*Record, error) {
 			return rec, err
 		case line[0] == ' ' || line[0] == '\t':
 			if n := len(rec.Header); n > 0 {
-				rec.Header[n-1].Value = strings.TrimSpace(rec.Header[n-1].Value + " " + strings.TrimSpace(line))
+				last := &rec.Header[n-1]
+				last.Value = strings.TrimSpace(last.Value + " " + strings.TrimSpace(line))
 			}
 			continue
 		}

@@ -128,8 +128,9 @@ func queryKey(query string) string {
 	slices.SortStableFunc(parameters, func(a, b string) int {
 		nameA, valueA, hasA := strings.Cut(a, "=")
 		nameB, valueB, hasB := strings.Cut(b, "=")
-		if c := cmp.Or(strings.Compare(nameA, nameB), strings.Compare(valueA, valueB)); c != 0 || hasA == hasB {
-			return c
+		order := cmp.Or(strings.Compare(nameA, nameB), strings.Compare(valueA, valueB))
+		if order != 0 || hasA == hasB {
+			return order
 		}
 		if hasB {
 			return -1

@@ -105,7 +105,8 @@ func (h Header) Incomplete() string {
 
 // IsHTTP reports whether the block is an HTTP message.
 func (h Header) IsHTTP() bool {
-	return strings.HasPrefix(strings.ToLower(strings.ReplaceAll(h.ContentType(), " ", "")), "application/http")
+	kind := strings.ToLower(strings.ReplaceAll(h.ContentType(), " ", ""))
+	return strings.HasPrefix(kind, "application/http")
 }
 
 // ContentType returns the content type of the block, with its parameters.
@@ -126,7 +127,9 @@ func (h *Header) AddID() { h.Add("WARC-Record-ID", "<"+newID()+">") }
 // parseDate parses a date in any precision of W3C's profile of ISO 8601, or with 14 digits, as some
 // writers and old indexes have it. Otherwise it returns the zero time.
 func parseDate(text string) time.Time {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02", "2006-01", "2006", "20060102150405"} {
+	for _, layout := range []string{
+		time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02", "2006-01", "2006", "20060102150405",
+	} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t.UTC()
 		}

@@ -50,7 +50,8 @@ type Draft struct {
 	Copied bool
 }
 
-// A Writer appends records to files. It locks them against other writers. It is safe for concurrent use: records are never interleaved.
+// A Writer appends records to files. It locks them against other writers. It is safe for concurrent
+// use: records are never interleaved.
 type Writer struct {
 	opts   WriterOptions
 	base   string // the path without number and suffix
@@ -276,7 +277,8 @@ func (r *Reader) appendable(f *os.File, size int64) error {
 	}
 	begin := make([]byte, 5)
 	n, _ := io.ReadFull(content, begin)
-	isBeginning := strings.HasPrefix("WARC/", string(begin[:n])) || !isPlain && strings.HasPrefix("\x1f\x8b\x08", string(begin[:n]))
+	isBeginning := strings.HasPrefix("WARC/", string(begin[:n])) ||
+		!isPlain && strings.HasPrefix("\x1f\x8b\x08", string(begin[:n]))
 	if size > limit || !isBeginning {
 		return fmt.Errorf("cannot append to %s: no WARC records", f.Name())
 	}

@@ -38,7 +38,8 @@ func (w *Writer) indexRecords(list []*Draft, offsets []int64) error {
 		e := *d.Index
 		e.Mime = bareType(e.Mime)
 		e.URL, e.Date, e.File = d.Header.TargetURI(), d.Header.Date(), filepath.Base(w.name())
-		e.Offset, e.Length, e.Request = offsets[i], offsets[i+1]-offsets[i], requests[d.Header.Get("WARC-Record-ID")]
+		e.Offset, e.Length = offsets[i], offsets[i+1]-offsets[i]
+		e.Request = requests[d.Header.Get("WARC-Record-ID")]
 		lines = e.AppendTo(lines)
 	}
 	_, err := w.index.Write(lines)
@@ -86,5 +87,6 @@ func (w *Writer) continuesExchange(list []*Draft) bool {
 		return false
 	}
 	h := list[0].Header
-	return h.TargetURI() != "" && h.TargetURI() == w.last.TargetURI() && h.Get("WARC-Date") == w.last.Get("WARC-Date")
+	return h.TargetURI() != "" && h.TargetURI() == w.last.TargetURI() &&
+		h.Get("WARC-Date") == w.last.Get("WARC-Date")
 }

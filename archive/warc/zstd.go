@@ -50,7 +50,9 @@ func newZstandard(in *input) (*zstandard, error) {
 			return nil, errors.New("invalid zstd dictionary")
 		}
 	}
-	opts := []zstd.DOption{zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxZstd), zstd.WithDecodeBuffersBelow(0)}
+	opts := []zstd.DOption{
+		zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxZstd), zstd.WithDecodeBuffersBelow(0),
+	}
 	if s.dict != nil {
 		opts = append(opts, zstd.WithDecoderDicts(s.dict))
 	}
@@ -60,7 +62,8 @@ func newZstandard(in *input) (*zstandard, error) {
 }
 
 func unpackDictionary(packed []byte) ([]byte, error) {
-	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxZstd), zstd.WithDecoderMaxWindow(maxZstd))
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderMaxMemory(maxZstd), zstd.WithDecoderMaxWindow(maxZstd))
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +97,9 @@ func (s *zstandard) spans() bool { return true }
 
 func (s *zstandard) seek(offset int64) error {
 	return s.search(offset, func(offset int64) error {
-		return s.find(offset, 4, func(b []byte) bool { return len(b) == 4 && binary.LittleEndian.Uint32(b) == zstdFrame })
+		return s.find(offset, 4, func(b []byte) bool {
+			return len(b) == 4 && binary.LittleEndian.Uint32(b) == zstdFrame
+		})
 	}, s.try)
 }
 

@@ -54,7 +54,8 @@ var charsets = sync.OnceValue(func() map[string]encoding.Encoding {
 		{charmap.CodePage865, "865 cp865 csibm865 ibm865"},
 		{charmap.CodePage1047, "csibm1047 ibm-1047 ibm1047"},
 		{charmap.CodePage1140, "ccsid01140 cp01140 csibm01140 ebcdic-us-37+euro ibm01140"},
-		{charmap.ISO8859_1, "cp819 csisolatin1 ibm819 iso-8859-1 iso-ir-100 iso_8859-1 iso_8859-1:1987 l1 latin1 ansi_x3.110-1983"},
+		{charmap.ISO8859_1, "cp819 csisolatin1 ibm819 iso-8859-1 iso-ir-100 iso_8859-1 iso_8859-1:1987 " +
+			"l1 latin1 ansi_x3.110-1983"},
 		{charmap.ISO8859_6E, "csiso88596e iso-8859-6-e iso_8859-6-e"},
 		{charmap.ISO8859_6I, "csiso88596i iso-8859-6-i iso_8859-6-i"},
 		{charmap.ISO8859_8E, "csiso88598e iso-8859-8-e iso_8859-8-e"},
@@ -73,7 +74,8 @@ var charsets = sync.OnceValue(func() map[string]encoding.Encoding {
 		{charmap.Windows874, "cswindows874"},
 		{charmap.Windows1250, "cswindows1250"},
 		{charmap.Windows1251, "cswindows1251"},
-		{charmap.Windows1252, "cswindows1252 ansi_x3.4-1986 cp367 csascii ibm367 iso-ir-6 iso646-us iso_646.irv:1991 us"},
+		{charmap.Windows1252, "cswindows1252 ansi_x3.4-1986 cp367 csascii ibm367 iso-ir-6 iso646-us " +
+			"iso_646.irv:1991 us"},
 		{charmap.Windows1253, "cswindows1253"},
 		{charmap.Windows1254, "cswindows1254"},
 		{charmap.Windows1255, "cswindows1255"},

@@ -133,7 +133,8 @@ func (w *walker) step() bool {
 // innermost.
 func (w *walker) match(line []byte) bool {
 	for i := len(w.bounds) - 1; i >= 0; i-- {
-		if rest, ok := bytes.CutPrefix(line, w.bounds[i].delimiter); ok && (len(rest) == 0 || string(rest) == "--") {
+		rest, ok := bytes.CutPrefix(line, w.bounds[i].delimiter)
+		if ok && (len(rest) == 0 || string(rest) == "--") {
 			w.level, w.closed = i, len(rest) > 0
 			return true
 		}
@@ -183,7 +184,8 @@ func (w *walker) head(top bool) []byte {
 			continue // skip empty lines before a message, but not before a part
 		case blank:
 			return head
-		case (len(head) == 0 || !top && w.bol && !isFolded(w.line)) && !w.beginsHeader(top), len(head)+len(w.line) > MaxHeader:
+		case (len(head) == 0 || !top && w.bol && !isFolded(w.line)) && !w.beginsHeader(top),
+			len(head)+len(w.line) > MaxHeader:
 			w.again = true
 			return head
 		}
@@ -253,7 +255,8 @@ func parseType(value, otherwise string) (string, map[string]string) {
 		return kind, params
 	}
 	kind, rest, _ := strings.Cut(value, ";")
-	if kind = strings.ToLower(strings.TrimSpace(kind)); kind == "" || otherwise != "" && !strings.Contains(kind, "/") {
+	kind = strings.ToLower(strings.TrimSpace(kind))
+	if kind == "" || otherwise != "" && !strings.Contains(kind, "/") {
 		kind = otherwise
 	}
 	params = make(map[string]string)

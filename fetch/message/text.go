@@ -2,6 +2,7 @@ package message
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -51,7 +52,8 @@ func (t *textReader) advance() {
 		t.err = err
 		return
 	}
-	if p.Attachment || !strings.HasPrefix(p.ContentType, "text/") || p.alternative > 0 && p.alternative == t.shown {
+	isShown := p.alternative > 0 && p.alternative == t.shown
+	if p.Attachment || !strings.HasPrefix(p.ContentType, "text/") || isShown {
 		return
 	}
 	t.shown = p.alternative
@@ -107,6 +109,9 @@ func (mixed) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error) 
 	return nDst, nSrc, nil
 }
 
+// lineBreaks lists elements whose tags begin a line, beside headings.
+var lineBreaks = []string{"br", "p", "div", "tr", "li", "table"}
+
 // maxToken bounds one tag or run of text in HTML, in bytes.
 const maxToken = 1 << 20
 
@@ -148,8 +153,7 @@ func (h *plainReader) token() {
 			}
 		case kind == html.StartTagToken && (name == "script" || name == "style" || name == "title"):
 			h.skip = name
-		case name == "br" || name == "p" || name == "div" || name == "tr" || name == "li" || name == "table" ||
-			len(name) == 2 && name[0] == 'h':
+		case slices.Contains(lineBreaks, name) || len(name) == 2 && name[0] == 'h':
 			h.out = []byte("\n")
 		}
 	}

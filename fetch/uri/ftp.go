@@ -103,8 +103,8 @@ func (f FTP) URI() (URI, error) {
 		}
 		path.WriteString(typeMark + code)
 	}
-	p := Parts{Scheme: cmp.Or(f.Scheme, "ftp"), Login: f.Login, Host: f.Host, Port: f.Port, Path: path.String()}
-	return p.build(wrong)
+	scheme := cmp.Or(f.Scheme, "ftp")
+	return Parts{Scheme: scheme, Login: f.Login, Host: f.Host, Port: f.Port, Path: path.String()}.build(wrong)
 }
 
 func escapeFTP(name string) string {

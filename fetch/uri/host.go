@@ -1,6 +1,7 @@
 package uri
 
 import (
+	"encoding/binary"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -117,8 +118,8 @@ func canonicalIPv6(raw string) (host, reason string) {
 }
 
 // endsInNumber reports whether the last label of name, ignoring an empty one, is a number in the
-// sense of inet_aton. Name is in lower case. Domain names do not end that way (RFC 1738, section 3.1), and some resolvers
-// would take such a name for an address.
+// sense of inet_aton. Name is in lower case. Domain names do not end that way (RFC 1738, section 3.1),
+// and some resolvers would take such a name for an address.
 func endsInNumber(name string) bool {
 	label := strings.TrimRight(name, ".")
 	label = label[strings.LastIndexByte(label, '.')+1:]
@@ -158,7 +159,9 @@ func canonicalIPv4(name string) (host, reason string) {
 			value = value<<8 | n
 		}
 	}
-	return netip.AddrFrom4([4]byte{byte(value >> 24), byte(value >> 16), byte(value >> 8), byte(value)}).String(), ""
+	var addr [4]byte
+	binary.BigEndian.PutUint32(addr[:], uint32(value))
+	return netip.AddrFrom4(addr).String(), ""
 }
 
 // parseNumber parses one part of an IPv4 address. It returns false if the part is not a number or

@@ -5,7 +5,9 @@ import "strings"
 // plainSchemes maps a scheme over TLS to its form without TLS. It has only pairs whose URLs name
 // the same resources: sites move from one to the other, and link to both. Keys are stored, so a new
 // pair would invalidate the state of crawls and mirrors.
-var plainSchemes = map[string]string{"https": "http", "ftps": "ftp", "gophers": "gopher", "nntps": "nntp", "snews": "news"}
+var plainSchemes = map[string]string{
+	"https": "http", "ftps": "ftp", "gophers": "gopher", "nntps": "nntp", "snews": "news",
+}
 
 // PlainScheme returns the scheme of u, or its form without TLS if it is a scheme over TLS.
 func (u URI) PlainScheme() string {

@@ -84,11 +84,14 @@ func (n News) URI() (URI, error) {
 	case n.MessageID != "" && !strings.Contains(n.MessageID, "@"):
 		wrong = errors.New("message identifier without @")
 	}
-	return buildNews(cmp.Or(n.Scheme, "news"), n.Login, n.Host, n.Port, escapeOpaque(n.Group+n.MessageID), wrong)
+	path := escapeOpaque(n.Group + n.MessageID)
+	return buildNews(cmp.Or(n.Scheme, "news"), n.Login, n.Host, n.Port, path, wrong)
 }
 
 // buildNews returns a URL whose host is optional, or fails if cause is not nil.
-func buildNews(scheme string, login Userinfo, host string, port uint16, path string, cause error) (URI, error) {
+func buildNews(
+	scheme string, login Userinfo, host string, port uint16, path string, cause error,
+) (URI, error) {
 	if host != "" {
 		return Parts{Scheme: scheme, Login: login, Host: host, Port: port, Path: "/" + path}.build(cause)
 	}

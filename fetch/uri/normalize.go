@@ -34,7 +34,8 @@ func (u URI) Normalize() URI {
 		!(rule.plainQuery && c.query != "") {
 		c.path = rule.empty
 	}
-	if name == "file" && (c.authority == "//localhost" || c.authority == "" && strings.HasPrefix(c.path, "/")) {
+	isLocal := c.authority == "//localhost" || c.authority == "" && strings.HasPrefix(c.path, "/")
+	if name == "file" && isLocal {
 		c.authority = "//"
 	}
 	n := c.uri()

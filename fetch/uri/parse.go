@@ -190,7 +190,8 @@ func checkUser(s string, i, end int) *Error {
 		case class[c]&inUser != 0:
 		case c == '%' && isEscape(s[:end], i):
 			if d := decoded(s, i); d == '\r' || d == '\n' || d == 0 {
-				return &Error{Reason: ErrControl.Error() + " in the user information", Offset: i, Err: ErrControl}
+				reason := ErrControl.Error() + " in the user information"
+				return &Error{Reason: reason, Offset: i, Err: ErrControl}
 			}
 			i += 2
 		case c == '%':

@@ -59,7 +59,8 @@ func lookup(name string) scheme {
 		return scheme{port: 70, host: true, empty: "/1", path: selector, plainQuery: true,
 			base: gopherBase, escape: escapeOpaque, search: searchGopher}
 	case "prospero":
-		return scheme{port: 1525, host: true, path: selector, plainQuery: true, base: prosperoBase, escape: escapeOpaque}
+		return scheme{port: 1525, host: true, path: selector, plainQuery: true,
+			base: prosperoBase, escape: escapeOpaque}
 	case "z39.50r", "z39.50s": // RFC 2056
 		return scheme{port: 210, host: true, path: opaque, search: searchZ3950}
 	case "wais":

@@ -50,7 +50,8 @@ func openIndex(dir string) *index {
 		}
 	}
 	var err error
-	if x.db, err = bolt.Open(x.path, 0o600, &bolt.Options{Timeout: time.Second, NoFreelistSync: true}); err != nil {
+	x.db, err = bolt.Open(x.path, 0o600, &bolt.Options{Timeout: time.Second, NoFreelistSync: true})
+	if err != nil {
 		return nil
 	}
 	return x

@@ -11,6 +11,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urlget/urlget/fetch/message"
@@ -125,7 +126,7 @@ func unitsOf(path string) ([]unit, error) {
 		return []unit{{path, false, info}}, nil
 	}
 	if !info.IsDir() {
-		return nil, &fs.PathError{Op: "open mailbox", Path: path, Err: errors.New("neither a file nor a folder")}
+		return nil, pathError(path, "neither a file nor a folder")
 	}
 	folders := []string{path}
 	entries, err := os.ReadDir(path)
@@ -147,9 +148,13 @@ func unitsOf(path string) ([]unit, error) {
 		}
 	}
 	if len(units) == 0 {
-		return nil, &fs.PathError{Op: "open mailbox", Path: path, Err: errors.New("not a Maildir: cur and new are missing")}
+		return nil, pathError(path, "not a Maildir: cur and new are missing")
 	}
 	return units, nil
+}
+
+func pathError(path, reason string) error {
+	return &fs.PathError{Op: "open mailbox", Path: path, Err: errors.New(reason)}
 }
 
 func (u unit) messages(ctx context.Context) iter.Seq2[*Message, error] {
@@ -182,12 +187,7 @@ func (b *Boxes) Find(ctx context.Context, id string) (*Message, error) {
 // FindPart returns the message that has a part with the Content-ID, without angle brackets.
 func (b *Boxes) FindPart(ctx context.Context, contentID string) (*Message, error) {
 	return b.find(ctx, keyOf(contentKey, contentID), func(m *Message) bool {
-		for _, id := range m.contentIDs {
-			if id == contentID {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(m.contentIDs, contentID)
 	})
 }
 
@@ -217,7 +217,9 @@ func (b *Boxes) find(ctx context.Context, key []byte, match func(*Message) bool)
 	return nil, ErrNotFound
 }
 
-func (u unit) find(ctx context.Context, index *index, key []byte, match func(*Message) bool) (*Message, error) {
+func (u unit) find(
+	ctx context.Context, index *index, key []byte, match func(*Message) bool,
+) (*Message, error) {
 	if m, current := index.lookup(u, key); current && m == nil {
 		return nil, nil
 	} else if current {

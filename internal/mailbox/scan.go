@@ -46,7 +46,10 @@ func (m *Message) rescan(ctx context.Context) (fresh *Message, err error) {
 }
 
 // scan yields the messages in r, which begins at offset in the file at path.
-func scan(ctx context.Context, r io.Reader, path string, format layout, offset int64, yield func(*Message, error) bool) bool {
+func scan(
+	ctx context.Context, r io.Reader, path string, format layout, offset int64,
+	yield func(*Message, error) bool,
+) bool {
 	s := scanner{m: &Message{Path: path, Offset: offset}, inHead: true}
 	br := bufio.NewReaderSize(r, 64<<10)
 	afterBlank, lineStart, inMessage := true, true, format == messageFile
@@ -65,7 +68,8 @@ func scan(ctx context.Context, r io.Reader, path string, format layout, offset i
 			}
 			inMessage = true
 			offset += int64(len(line))
-			s = scanner{m: &Message{Path: path, Offset: offset}, mbox: true, inHead: true, skip: err == bufio.ErrBufferFull}
+			isLong := err == bufio.ErrBufferFull
+			s = scanner{m: &Message{Path: path, Offset: offset}, mbox: true, inHead: true, skip: isLong}
 		} else if inMessage && len(line) > 0 {
 			s.line(line, lineStart)
 			offset += int64(len(line))

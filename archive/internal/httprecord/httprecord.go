@@ -50,7 +50,8 @@ func Final(block io.Reader) io.Reader {
 // IsInterim reports whether a response is an interim one. Begin must have its first 12 bytes.
 func IsInterim(begin []byte) bool {
 	version, status, _ := bytes.Cut(begin, []byte(" "))
-	return bytes.HasPrefix(version, []byte("HTTP/")) && bytes.HasPrefix(status, []byte("1")) && !bytes.HasPrefix(status, []byte("101"))
+	return bytes.HasPrefix(version, []byte("HTTP/")) &&
+		bytes.HasPrefix(status, []byte("1")) && !bytes.HasPrefix(status, []byte("101"))
 }
 
 // HeadLength returns the length of the head at the start of r, including the empty line, or 0 if
@@ -72,7 +73,8 @@ func HeadLength(r io.Reader) (length int64) {
 
 // completeVersion returns the start of a response with the version number completed.
 func completeVersion(begin []byte) string {
-	if version, status, ok := strings.Cut(string(begin), " "); ok && (version == "HTTP/2" || version == "HTTP/3") {
+	version, status, ok := strings.Cut(string(begin), " ")
+	if ok && (version == "HTTP/2" || version == "HTTP/3") {
 		return version + ".0 " + status
 	}
 	return string(begin)

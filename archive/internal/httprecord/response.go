@@ -142,10 +142,12 @@ func setBody(resp *http.Response, in *bufio.Reader, size int64) {
 	resp.Body = b
 	_, hasLength := resp.Header["Content-Length"]
 	resp.ContentLength = declaredLength(resp.Header)
-	claimsChunks := resp.ProtoAtLeast(1, 1) && httpguts.HeaderValuesContainsToken(resp.Header["Transfer-Encoding"], "chunked")
+	claimsChunks := resp.ProtoAtLeast(1, 1) &&
+		httpguts.HeaderValuesContainsToken(resp.Header["Transfer-Encoding"], "chunked")
 	resp.Header.Del("Transfer-Encoding")
 	switch {
-	case resp.StatusCode/100 == 1, resp.StatusCode == http.StatusNoContent, resp.StatusCode == http.StatusNotModified:
+	case resp.StatusCode/100 == 1,
+		resp.StatusCode == http.StatusNoContent, resp.StatusCode == http.StatusNotModified:
 		b.content = strings.NewReader("")
 		return
 	case claimsChunks && hasChunks(in):

@@ -55,7 +55,7 @@ type Exchange struct {
 	Form        string    `json:"form,omitempty"`
 	Conditional bool      `json:"conditional,omitempty"`
 	Content     string    `json:"content,omitempty"` // the WARC-Record-ID of the resource or revisit record
-	Entries     string    `json:"entries,omitempty"` // the WARC-Record-ID of the record with the members of a listing
+	Entries     string    `json:"entries,omitempty"` // that of the record with the members of a listing
 	Response    *Response `json:"answer,omitempty"`  // nil if there was no successful response
 	Failure     *Failure  `json:"failure,omitempty"` // nil if the exchange succeeded
 }
@@ -150,11 +150,21 @@ func FormDigest(form map[string][]string) string {
 
 var kinds = []fetch.Kind{fetch.KindObject, fetch.KindListing, fetch.KindSession, fetch.KindNone}
 
+// named returns the kind with a name, or the zero value if there is none.
+func named[K fmt.Stringer](list []K, name string) (kind K) {
+	if i := slices.IndexFunc(list, func(k K) bool { return k.String() == name }); i >= 0 {
+		kind = list[i]
+	}
+	return kind
+}
+
 // NewResponse returns the stored metadata of a response.
 func NewResponse(r *fetch.Response) *Response {
-	a := &Response{Kind: r.Kind.String(), ContentType: r.ContentType, Size: r.Size, Range: r.Range, Total: r.Total,
+	a := &Response{
+		Kind: r.Kind.String(), ContentType: r.ContentType, Size: r.Size, Range: r.Range, Total: r.Total,
 		Validator: r.Validator, Name: r.Name, Decoded: r.Decoded, Lines: r.Meta.Text,
-		Code: r.Reply.Code, Text: r.Reply.Text, Header: r.Header, Pattern: r.Pattern}
+		Code: r.Reply.Code, Text: r.Reply.Text, Header: r.Header, Pattern: r.Pattern,
+	}
 	for _, u := range r.Location {
 		a.Location = append(a.Location, u.WithoutPassword().String())
 	}
@@ -163,11 +173,12 @@ func NewResponse(r *fetch.Response) *Response {
 
 // Meta returns the metadata of the resource.
 func (a *Response) Meta() fetch.Meta {
-	m := fetch.Meta{ContentType: a.ContentType, Size: max(a.Size, -1), Range: a.Range, Total: a.Total, Validator: a.Validator,
-		Decoded: a.Decoded, Text: a.Lines, Reply: fetch.Reply{Code: a.Code, Text: a.Text}, Header: a.Header}
-	if i := slices.IndexFunc(kinds, func(k fetch.Kind) bool { return k.String() == a.Kind }); i >= 0 {
-		m.Kind = kinds[i]
+	m := fetch.Meta{
+		ContentType: a.ContentType, Size: max(a.Size, -1), Range: a.Range, Total: a.Total,
+		Validator: a.Validator, Decoded: a.Decoded, Text: a.Lines,
+		Reply: fetch.Reply{Code: a.Code, Text: a.Text}, Header: a.Header,
 	}
+	m.Kind = named(kinds, a.Kind)
 	if a.Name != "" {
 		m.Name = fetch.SafeName(a.Name)
 	}
@@ -183,7 +194,8 @@ func NewFailure(err error) *Failure {
 	if err == nil || errors.Is(err, net.ErrClosed) {
 		return nil
 	}
-	f := &Failure{Class: fetch.CodeOf(err), Message: err.Error(), Unsupported: errors.Is(err, errors.ErrUnsupported)}
+	unsupported := errors.Is(err, errors.ErrUnsupported)
+	f := &Failure{Class: fetch.CodeOf(err), Message: err.Error(), Unsupported: unsupported}
 	if e := (*fetch.Error)(nil); errors.As(err, &e) {
 		cause := *e
 		cause.Reply = fetch.Reply{}
@@ -200,13 +212,16 @@ func NewFailure(err error) *Failure {
 // Error returns the error of the exchange. It is never marked as retryable, because an archive does
 // not change.
 func (f *Failure) Error() *fetch.Error {
-	e := &fetch.Error{Code: f.Class, Reply: fetch.Reply{Code: f.Code, Text: f.Text}, Reason: f.Reason, Hint: f.Hint,
-		Header: f.Header, Body: f.Body, Partial: f.Partial}
+	e := &fetch.Error{
+		Code: f.Class, Reply: fetch.Reply{Code: f.Code, Text: f.Text}, Reason: f.Reason, Hint: f.Hint,
+		Header: f.Header, Body: f.Body, Partial: f.Partial,
+	}
 	switch {
 	case f.Form != nil:
 		e.Err = &fetch.FormError{Form: *f.Form}
 	case f.Unsupported:
-		e.Err = fmt.Errorf("%s: %w", strings.TrimSuffix(f.Message, ": "+errors.ErrUnsupported.Error()), errors.ErrUnsupported)
+		message := strings.TrimSuffix(f.Message, ": "+errors.ErrUnsupported.Error())
+		e.Err = fmt.Errorf("%s: %w", message, errors.ErrUnsupported)
 	case f.Message != "" && f.Message != f.Class.Error():
 		e.Err = errors.New(f.Message)
 	}
@@ -215,8 +230,10 @@ func (f *Failure) Error() *fetch.Error {
 
 // NewEntry returns the line for a member of a listing.
 func NewEntry(e fetch.Entry) Entry {
-	out := Entry{URL: e.URL.WithoutPassword().String(), Name: e.Name, Kind: e.Kind.String(), Rel: e.Rel, ContentType: e.ContentType,
-		Size: e.Size, ModTime: e.ModTime}
+	out := Entry{
+		URL: e.URL.WithoutPassword().String(), Name: e.Name, Kind: e.Kind.String(), Rel: e.Rel,
+		ContentType: e.ContentType, Size: e.Size, ModTime: e.ModTime,
+	}
 	facts := e.Facts()
 	out.Word = facts.Word
 	if facts.Driver != "" {
@@ -227,15 +244,16 @@ func NewEntry(e fetch.Entry) Entry {
 	return out
 }
 
-var entryKinds = []fetch.EntryKind{fetch.EntryObject, fetch.EntryListing, fetch.EntrySearch, fetch.EntrySession,
-	fetch.EntryText, fetch.EntryError}
+var entryKinds = []fetch.EntryKind{
+	fetch.EntryObject, fetch.EntryListing, fetch.EntrySearch, fetch.EntrySession, fetch.EntryText, fetch.EntryError,
+}
 
 // Entry returns the member of the listing.
 func (e *Entry) Entry() (fetch.Entry, error) {
-	out := fetch.Entry{Name: e.Name, Rel: e.Rel, ContentType: e.ContentType, Size: max(e.Size, -1), ModTime: e.ModTime}
-	if i := slices.IndexFunc(entryKinds, func(k fetch.EntryKind) bool { return k.String() == e.Kind }); i >= 0 {
-		out.Kind = entryKinds[i]
+	out := fetch.Entry{
+		Name: e.Name, Rel: e.Rel, ContentType: e.ContentType, Size: max(e.Size, -1), ModTime: e.ModTime,
 	}
+	out.Kind = named(entryKinds, e.Kind)
 	if e.Driver != "" {
 		own := archivedFacts{Driver: e.Driver, List: factsOf(e.Sys), JSON: unescapeHTML(e.Sys)}
 		if isWord(e.Word) {

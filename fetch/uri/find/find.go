@@ -125,7 +125,8 @@ func scheme(text string, colon int) int {
 		return start
 	}
 	switch strings.ToLower(text[start:colon]) {
-	case "mailto", "news", "snews", "nntp", "mid", "cid", "urn", "doi", "magnet", "xmpp", "tel", "sip", "sips", "geo":
+	case "mailto", "news", "snews", "nntp", "mid", "cid",
+		"urn", "doi", "magnet", "xmpp", "tel", "sip", "sips", "geo":
 		return start
 	}
 	return -1
