@@ -69,7 +69,9 @@ func KindOf(path string) (Kind, error) {
 	if string(begin[:n]) == "From " {
 		return Mailbox, nil
 	}
-	for _, magic := range []string{"WARC/", "filed", "PK\x03\x04", "\x1f\x8b", "\x28\xb5\x2f\xfd", "\x5d\x2a\x4d\x18"} {
+	for _, magic := range []string{
+		"WARC/", "filed", "PK\x03\x04", "\x1f\x8b", "\x28\xb5\x2f\xfd", "\x5d\x2a\x4d\x18",
+	} {
 		if bytes.HasPrefix(begin[:n], []byte(magic)) {
 			return WARC, nil
 		}

@@ -408,16 +408,6 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// discard skips n bytes of r and subtracts the bytes read from n.
-func discard(r io.Reader, n *int64) error {
-	if *n == 0 {
-		return nil
-	}
-	read, err := io.CopyN(io.Discard, r, *n)
-	*n -= read
-	return err
-}
-
 func (b *body) Close() error {
 	if b.close != nil {
 		b.close()

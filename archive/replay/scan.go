@@ -177,8 +177,8 @@ func (s *scanner) exchange(c *snapshot, rec *warc.Record) bool {
 	c.kind, c.op, c.rng, c.view, c.form = exchangeRecord, x.Op, x.Range, x.View, x.Form
 	c.incomplete = s.incomplete[x.Content] && x.Op != fetch.OpDial
 	c.failed = c.incomplete
-	if f := x.Failure; f != nil && (f.Retry || f.Class == fetch.ErrInterrupted || f.Class == fetch.ErrNotModified) {
-		c.failed = true
+	if f := x.Failure; f != nil {
+		c.failed = c.failed || f.Retry || f.Class == fetch.ErrInterrupted || f.Class == fetch.ErrNotModified
 	}
 	return true
 }

@@ -45,8 +45,11 @@ type section struct {
 }
 
 func (s *section) Read(p []byte) (int, error) {
-	if err := discard(s.Reader, &s.skip); err != nil {
-		return 0, err
+	if s.skip > 0 {
+		n, err := io.CopyN(io.Discard, s.Reader, s.skip)
+		if s.skip -= n; err != nil {
+			return 0, err
+		}
 	}
 	if s.left == 0 {
 		if _, err := io.Copy(io.Discard, s.Reader); err != nil {

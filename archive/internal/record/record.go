@@ -245,7 +245,8 @@ func NewEntry(e fetch.Entry) Entry {
 }
 
 var entryKinds = []fetch.EntryKind{
-	fetch.EntryObject, fetch.EntryListing, fetch.EntrySearch, fetch.EntrySession, fetch.EntryText, fetch.EntryError,
+	fetch.EntryObject, fetch.EntryListing, fetch.EntrySearch,
+	fetch.EntrySession, fetch.EntryText, fetch.EntryError,
 }
 
 // Entry returns the member of the listing.
