@@ -134,7 +134,7 @@ func (n *network) recorder(proxy func(uri.URI) (uri.URI, error)) fetch.Recorder 
 
 // timeouts returns the timeouts. A specific flag overrides --timeout; 0 seconds disable a timeout.
 func timeouts(o *flags.Options) fetch.Timeouts {
-	pick := func(special flags.Seconds, name string) time.Duration {
+	pick := func(special time.Duration, name string) time.Duration {
 		switch {
 		case o.Given(name) && special == 0, !o.Given(name) && o.Given("timeout") && o.Network.Timeout == 0:
 			return -1
@@ -159,7 +159,7 @@ func leastSpeed(o *flags.Options) (rate int64, during time.Duration) {
 		rate = 1
 	}
 	if o.Given("speed-limit") {
-		rate = int64(o.Network.SpeedLimit.Size)
+		rate = o.Network.SpeedLimit
 	}
 	if o.Given("speed-time") {
 		during = time.Duration(o.Network.SpeedTime)

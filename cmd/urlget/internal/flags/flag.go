@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 )
@@ -49,7 +50,7 @@ type Flag struct {
 	Short string // the letter, or ""
 	Pair  string // wget's short form of two letters, or ""
 	In    Commands
-	Value any    // a pointer to a bool, string, []string or uint16, or a pflag.Value
+	Value any    // a pflag.Value or a pointer, see Flag.define
 	Help  string // with the name of the value in backquotes
 
 	AlsoIn   Commands // commands where the flag has another meaning
@@ -136,6 +137,12 @@ func (f *Flag) define(set *pflag.FlagSet, help string) {
 		set.StringSliceVarP(v, f.Name, f.Short, *v, help)
 	case *uint16:
 		set.Uint16VarP(v, f.Name, f.Short, *v, help)
+	case *int:
+		set.VarP(number(v), f.Name, f.Short, help)
+	case *int64:
+		set.VarP(size(v), f.Name, f.Short, help)
+	case *time.Duration:
+		set.VarP(seconds(v), f.Name, f.Short, help)
 	case pflag.Value:
 		set.VarP(v, f.Name, f.Short, help)
 	default:

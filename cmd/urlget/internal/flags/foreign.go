@@ -2,8 +2,10 @@ package flags
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -178,4 +180,18 @@ func (t Table) Mistake(cmd *cobra.Command, err error) error {
 		return failure.Hinted(wrongValue(wrong), cmp.Or(t.Find(wrong.GetFlag().Name).OtherValue, help))
 	}
 	return failure.Hinted(err.Error(), help)
+}
+
+func wrongValue(e *pflag.InvalidValueError) string {
+	want := e.Unwrap().Error()
+	switch {
+	case errors.Is(e, strconv.ErrRange):
+		want = "the number is too large"
+	case errors.Is(e, strconv.ErrSyntax):
+		want = "must be a number"
+		if e.GetFlag().Value.Type() == "bool" {
+			want = "takes no value but true or false"
+		}
+	}
+	return fmt.Sprintf("--%s: %s: %q", e.GetFlag().Name, want, e.GetValue())
 }

@@ -98,6 +98,27 @@ type Report struct {
 	Progress       ProgressMode
 }
 
+// Values of --color.
+const (
+	ColorAuto ColorMode = iota
+	ColorAlways
+	ColorNever
+)
+
+// A ColorMode controls when to use colors.
+type ColorMode uint8
+
+// Values of --progress.
+const (
+	ProgressBar ProgressMode = iota
+	ProgressPlain
+	ProgressJSON // events on standard error
+	ProgressNone
+)
+
+// A ProgressMode is a way to show progress.
+type ProgressMode uint8
+
 // Listing holds the options for printed listings.
 type Listing struct{ Human, Long, Recursive bool }
 
@@ -117,13 +138,13 @@ type URLList struct {
 
 // Many holds the options for parallel transfers.
 type Many struct {
-	Jobs, PerHost       Number
+	Jobs, PerHost       int
 	Parallel            bool // -Z
-	Wait                Seconds
+	Wait                time.Duration
 	RandomWait          bool
-	Quota, HostRate     Size
+	Quota, HostRate     int64
 	KeepGoing, FailFast bool
-	Segments            Segments
+	Segments            int
 	Metalink            bool
 	GlobRanges          bool
 }
@@ -137,8 +158,8 @@ type Tree struct {
 	Domains, NoDomains, NoDirs            []string
 	AcceptURL, RejectURL                  string
 	NoHost, Flat, Force                   bool
-	CutDirs                               Number
-	Delete                                Share
+	CutDirs                               int
+	Delete                                int // percentage of the files; 0 is none
 	Convert, Originals, AdjustExtension   bool
 	State                                 string
 }
@@ -150,7 +171,7 @@ func (t *Tree) On() bool { return t.Recursive || t.Mirror || t.Requisites || t.S
 type Archive struct {
 	WARC       string
 	Append     bool
-	MaxSize    Size
+	MaxSize    int64
 	Index      bool
 	Dedup      string
 	Plain      bool
@@ -160,7 +181,7 @@ type Archive struct {
 	TimeGates  []string
 	Cache      string
 	Offline    bool
-	Within     Seconds
+	Within     time.Duration
 }
 
 // Request holds the options for requests.
@@ -176,7 +197,7 @@ type Request struct {
 // Send holds the options for request bodies.
 type Send struct {
 	Method   string
-	Data     Several
+	Data     []string
 	PostFile string
 	Form     []FormValue
 }
@@ -190,12 +211,12 @@ type Cookies struct {
 // Network holds the options for connections.
 type Network struct {
 	Tries                                int
-	RetryWait, MaxTime                   Seconds
-	Timeout, ConnectTimeout, ReadTimeout Seconds
-	SpeedLimit                           SpeedLimit
-	SpeedTime                            Seconds
+	RetryWait, MaxTime                   time.Duration
+	Timeout, ConnectTimeout, ReadTimeout time.Duration
+	SpeedLimit                           int64
+	SpeedTime                            time.Duration
 	MaxRedirect                          int
-	Rate                                 Size
+	Rate                                 int64
 	Resolve                              []string
 	IPv4, IPv6                           bool
 	Bind                                 string
@@ -230,16 +251,16 @@ type Login struct {
 
 // Limits holds the safety limits.
 type Limits struct {
-	MaxSize   Size
-	Ports     Ports
-	Redirects Redirects
+	MaxSize   int64
+	Ports     []uint16
+	Redirects []string
 	Private   bool
 }
 
 // Mail holds the options for messages.
 type Mail struct {
 	Compose, Parts, Text bool
-	Part                 Number
+	Part                 int
 }
 
 // Extracts reports whether a part of a message is requested.
@@ -258,7 +279,7 @@ type Driver struct {
 	Mailboxes  []string
 	News       nntp.Options
 	NFS        nfs.Options
-	Programs   Programs
+	Programs   map[string]string
 	SSH        sftp.Options
 	WAIS       wais.Options
 	Login      bool
@@ -277,8 +298,8 @@ type Pages struct {
 	Proxy                      string // be a proxy instead, at this address or, for AnyPort, at Listen
 	Downgrade                  bool
 	Authority, Login           string
-	WebDAV                     bool      // serve a tree over WebDAV instead
-	Queue                      Arguments // of queue watch; nil for no page of a queue
+	WebDAV                     bool     // serve a tree over WebDAV instead
+	Queue                      []string // of queue watch; nil for no page of a queue
 }
 
 // Config holds the options for the configuration file.
@@ -299,7 +320,7 @@ func New() *Options {
 	o := &Options{
 		Many:    Many{Jobs: defaultJobs},
 		Tree:    Tree{Level: 5},
-		Network: Network{Tries: defaultTries, RetryWait: Seconds(time.Minute), MaxRedirect: defaultRedirects},
+		Network: Network{Tries: defaultTries, RetryWait: time.Minute, MaxRedirect: defaultRedirects},
 		Serve:   Pages{Listen: AnyPort},
 	}
 	o.Driver.Gemini.Certificates = knownCertificates()
@@ -325,7 +346,7 @@ func (o *Options) Complete() error {
 	if m.Parallel {
 		m.Jobs = 8
 	}
-	o.Driver.Conns = int(max(m.Jobs, Number(m.Segments), 0))
+	o.Driver.Conns = max(m.Jobs, m.Segments, 0)
 	if o.List.Base == "" {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 
 // Layout returns the file layout of a tree.
 func (t *Tree) Layout() *mirror.Layout {
-	return &mirror.Layout{NoHost: t.NoHost, Flat: t.Flat, CutDirs: int(t.CutDirs)}
+	return &mirror.Layout{NoHost: t.NoHost, Flat: t.Flat, CutDirs: t.CutDirs}
 }
 
 // Scope returns the rules for links of a tree.

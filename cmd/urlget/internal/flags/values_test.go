@@ -49,30 +49,26 @@ func TestSplit(t *testing.T) {
 func TestSeconds(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{"0": 0, "5": 5 * time.Second, "0.5": 500 * time.Millisecond, "2m": 2 * time.Minute} {
-		var s Seconds
-		if err := s.Set(text); err != nil || time.Duration(s) != want {
-			t.Errorf("%q: %v, %v", text, time.Duration(s), err)
+		if s, err := parseSeconds(text); err != nil || s != want {
+			t.Errorf("%q: %v, %v", text, s, err)
 		}
 	}
 	for _, text := range []string{"", "x", "-1", "-1s", "NaN", "Inf", "1e300", "1 s"} {
-		var s Seconds
-		if err := s.Set(text); err == nil || !slices.Contains([]string{"out of range", "must be a number of seconds"}, err.Error()) {
-			t.Errorf("%q: %v, error %v", text, time.Duration(s), err)
+		if s, err := parseSeconds(text); err == nil || !slices.Contains([]string{"out of range", "must be a number of seconds"}, err.Error()) {
+			t.Errorf("%q: %v, error %v", text, s, err)
 		}
 	}
 }
 
 func TestSize(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]Size{"1": 1, "10k": 10 << 10, "1.5M": 3 << 19, "2g": 2 << 30, "1T": 1 << 40} {
-		var s Size
-		if err := s.Set(text); err != nil || s != want {
+	for text, want := range map[string]int64{"1": 1, "10k": 10 << 10, "1.5M": 3 << 19, "2g": 2 << 30, "1T": 1 << 40} {
+		if s, err := parseSize(text); err != nil || s != want {
 			t.Errorf("%q: %d, %v", text, s, err)
 		}
 	}
 	for _, text := range []string{"", "k", "0", "-1", "0.1", "NaN", "1e30", "5x", "9999999t"} {
-		var s Size
-		if err := s.Set(text); err == nil || !strings.HasPrefix(err.Error(), "must be a number of bytes") {
+		if s, err := parseSize(text); err == nil || !strings.HasPrefix(err.Error(), "must be a number of bytes") {
 			t.Errorf("%q: %d, error %v", text, s, err)
 		}
 	}
@@ -80,12 +76,13 @@ func TestSize(t *testing.T) {
 
 func TestPorts(t *testing.T) {
 	t.Parallel()
-	var p Ports
-	if err := errors.Join(p.Set("25"), p.Set("110,143")); err != nil || !slices.Equal(p, []uint16{25, 110, 143}) {
+	var p []uint16
+	list := listBy(&p, parsePorts)
+	if err := errors.Join(list.Set("25"), list.Set("110,143")); err != nil || !slices.Equal(p, []uint16{25, 110, 143}) {
 		t.Errorf("%v, %v", p, err)
 	}
 	for _, text := range []string{"", "0", "65536", "-1", "a", "1,"} {
-		if err := new(Ports).Set(text); err == nil || err.Error() != "must be a port from 1 to 65535" {
+		if _, err := parsePorts(text); err == nil || err.Error() != "must be a port from 1 to 65535" {
 			t.Errorf("%q: error %v", text, err)
 		}
 	}
@@ -128,14 +125,12 @@ func TestArguments(t *testing.T) {
 		`--embedded "my queue"`: {"--embedded", "my queue"}, `--embedded='it is "here"'`: {"--embedded=it is \"here\""},
 		`C:\dir\q`: {`C:\dir\q`}, `"" x`: {"", "x"}, `a"b c"d`: {"ab cd"},
 	} {
-		var a Arguments
-		if err := a.Set(text); err != nil || a == nil || !slices.Equal(a, want) {
+		if a, err := parseArguments(text); err != nil || a == nil || !slices.Equal(a, want) {
 			t.Errorf("%q: %q, %v", text, a, err)
 		}
 	}
 	for _, text := range []string{`"`, `a 'b`, `"it's`} {
-		var a Arguments
-		if err := a.Set(text); err == nil || !strings.HasSuffix(err.Error(), "is not closed") {
+		if a, err := parseArguments(text); err == nil || !strings.HasSuffix(err.Error(), "is not closed") {
 			t.Errorf("%q: %q, error %v", text, a, err)
 		}
 	}
