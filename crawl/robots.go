@@ -57,7 +57,7 @@ func NewRobots(client *fetch.Client, agent string) *Robots {
 
 // Rules returns the rules of the server of u. The URL from contains the link to u; it is zero if
 // the user entered u. An error means that nothing may be retrieved from the server (RFC 9309,
-// section 2.3.1.4), or that the policy forbids a link from from to u. The request for robots.txt is
+// section 2.3.1.4), or that the policy forbids the link. The request for robots.txt is
 // made on behalf of from, without the user's credentials. If the policy refuses u, nothing is sent.
 func (c *Robots) Rules(ctx context.Context, u, from uri.URI) (*robots.Rules, error) {
 	path, err := uri.ParseRef(c.client.Traits(u).Robots)

@@ -412,7 +412,7 @@ const (
 
 // add queues an item unless its URL is already known in this crawl. A URL is queued again if the
 // new path to it is shorter and brings its links within limit; if limit is negative, depth is not
-// limited. At most most URLs have the same form, unless form is "".
+// limited. At most maxAlike URLs have the same form, unless form is "".
 func (s *State) add(it *item, limit int, form string, maxAlike int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

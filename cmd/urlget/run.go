@@ -109,7 +109,7 @@ func execute(ctx context.Context, args []string, std stdio, loaders ...fetch.Loa
 	return a.exit.status()
 }
 
-// A errWriter remembers the first error, for callers that do not check.
+// An errWriter remembers the first error, for callers that do not check.
 type errWriter struct {
 	w   io.Writer
 	err error

@@ -22,7 +22,7 @@ type gate struct {
 	failures  int           // consecutive pauses
 }
 
-// pauses returns the policy for pausing busy hosts. A pause is at most most. Retries of tasks do
+// pauses returns the policy for pausing busy hosts. A pause is at most maxPause long. Retries of tasks do
 // not use this policy.
 func pauses(maxPause time.Duration) *retry.Policy {
 	return &retry.Policy{Wait: time.Second, MaxWait: maxPause, Jitter: retry.HalfJitter, MaxRetryAfter: maxPause}
