@@ -25,7 +25,6 @@ func unlock(f File) {
 	control(f, func(h windows.Handle, at *windows.Overlapped) { windows.UnlockFileEx(h, 0, 1, 0, at) })
 }
 
-// control calls do with the handle of f and the position of the lock.
 func control(f File, do func(windows.Handle, *windows.Overlapped)) error {
 	conn, err := f.SyscallConn()
 	if err != nil {

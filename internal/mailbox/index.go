@@ -14,7 +14,6 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// The kinds of keys.
 const (
 	messageKey = 'm'
 	contentKey = 'c'
@@ -59,7 +58,6 @@ func openIndex(dir string) *index {
 
 func (x *index) sumPath() string { return x.path + ".sha256" }
 
-// sum returns the checksum of the index, or nil if it cannot be read.
 func (x *index) sum() []byte {
 	f, err := os.Open(x.path)
 	if err != nil {
@@ -137,7 +135,6 @@ type indexWriter struct {
 
 type position struct{ key, value []byte }
 
-// writer removes a unit from the index and returns a writer for its new content.
 func (x *index) writer(u unit) *indexWriter {
 	if x == nil {
 		return nil

@@ -9,7 +9,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// details holds the entry facts shown in long listings.
 type details struct {
 	Mode   string
 	Target string // of a symbolic link
@@ -54,7 +53,6 @@ func (d details) author() string {
 	return string(runes[:min(len(runes), maxAuthor)])
 }
 
-// maxSorted limits the number of entries held for sorting.
 const maxSorted = 4096
 
 // sortMembers yields the members of a directory, whose names match their URLs, sorted by name. Other

@@ -10,7 +10,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// entry is the JSON record of a listing entry.
 type entry struct {
 	Event       string `json:"event"`
 	URL         string `json:"url"`
@@ -44,7 +43,6 @@ func EntriesJSON(w io.Writer, listing string, entries iter.Seq2[fetch.Entry, err
 	return nil
 }
 
-// record returns an entry in the format of all protocols, with the driver's record next to it.
 func record(e fetch.Entry, listing, now string) any {
 	shared := entry{Event: "entry", URL: e.URL.Redacted(), Time: now, Listing: listing, Name: e.Name, Kind: e.Kind.String(),
 		ContentType: e.ContentType, Size: sizePtr(e.Size), ModTime: timeText(e.ModTime), Rel: e.Rel}

@@ -61,7 +61,6 @@ type Deleted struct{ URL, Path string }
 // An End is the event that ends a job.
 type End job.Event
 
-// A head holds the first fields of each line.
 type head struct {
 	Event string `json:"event"`
 	URL   string `json:"url"`

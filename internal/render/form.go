@@ -8,7 +8,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// fieldWords describes the kinds of form fields.
 var fieldWords = map[fetch.FieldKind]string{
 	fetch.FieldLine:   "a line",
 	fetch.FieldSecret: "a line that is not echoed",

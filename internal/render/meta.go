@@ -13,7 +13,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// meta is the JSON record of the metadata of a resource.
 type meta struct {
 	Event       string              `json:"event"`
 	URL         string              `json:"url"`
@@ -47,7 +46,6 @@ func MetaJSON(w io.Writer, url, final string, m *fetch.Meta) error {
 		Status: m.Reply.Code, Reply: replyText(m.Reply), Header: withoutSecrets(m.Header), ByClose: m.Framing == fetch.FramedByClose, Capture: m.Capture, Form: m.Form})
 }
 
-// sentTag returns the entity tag that the server sent, or "".
 func sentTag(m *fetch.Meta) string {
 	if m.Header.Get("Etag") == "" {
 		return ""

@@ -59,7 +59,6 @@ func deceptive(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
 }
 
-// sizePtr returns a size for a record, which omits unknown sizes.
 func sizePtr(size int64) *int64 {
 	if size < 0 {
 		return nil
@@ -67,7 +66,6 @@ func sizePtr(size int64) *int64 {
 	return &size
 }
 
-// timeText returns a time for a record, which omits zero times.
 func timeText(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -75,7 +73,6 @@ func timeText(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-// replyText returns a reply for a record.
 func replyText(r fetch.Reply) string {
 	if r.IsZero() {
 		return ""

@@ -65,7 +65,6 @@ func Text(w io.Writer, entries iter.Seq2[fetch.Entry, error], opts *TextOptions)
 	return l.start(first)
 }
 
-// A layout holds the format and column widths of a listing.
 type layout struct {
 	TextOptions
 	w       io.Writer
@@ -171,7 +170,6 @@ func nameOf(e fetch.Entry) string {
 	return name
 }
 
-// typeOf returns the word for the type of e.
 func (l *layout) typeOf(e fetch.Entry) string {
 	if word := e.Facts().Word; word != "" {
 		return word
@@ -193,7 +191,6 @@ func (l *layout) typeOf(e fetch.Entry) string {
 	return e.Kind.String()
 }
 
-// size returns the formatted size of e.
 func (l *layout) size(e fetch.Entry) string {
 	switch {
 	case e.Size < 0:

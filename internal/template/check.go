@@ -13,7 +13,6 @@ type checker struct {
 	place
 }
 
-// A place is a position in HTML.
 type place struct {
 	state   state
 	element string // the name of the open tag, or of the element that holds only text
@@ -29,7 +28,6 @@ const (
 	inValue              // within a value in double quotes
 )
 
-// A part is a part of a URL.
 type part int
 
 const (
@@ -95,7 +93,6 @@ func (c *checker) node(node parse.Node) error {
 	return fmt.Errorf("%s: not supported", node)
 }
 
-// branch checks both branches, which must end in the same place.
 func (c *checker) branch(n *parse.BranchNode) error {
 	if err := check(n.Pipe); err != nil {
 		return err
@@ -115,7 +112,6 @@ func (c *checker) branch(n *parse.BranchNode) error {
 	return nil
 }
 
-// arguments maps each function to its number of arguments.
 var arguments = map[string]int{"eq": 2, "not": 1, "or": 2, "slice": 2}
 
 // check returns an error for pipelines that evaluate does not support.
@@ -156,7 +152,6 @@ var (
 		"name": true, "placeholder": true, "title": true, "value": true}
 )
 
-// escape returns the escape for a value at the current position.
 func (c *checker) escape() (escape, error) {
 	switch {
 	case c.state == inText && (c.element == "script" || c.element == "style"):

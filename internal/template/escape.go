@@ -2,7 +2,6 @@ package template
 
 import "strings"
 
-// An escape is the encoding of a value for its position.
 type escape int
 
 const (
@@ -73,7 +72,6 @@ func unreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
-// escaped reports whether text begins with a percent sign and two hexadecimal digits.
 func escaped(text string) bool {
 	const digits = "0123456789abcdefABCDEF"
 	return len(text) > 2 && strings.IndexByte(digits, text[1]) >= 0 && strings.IndexByte(digits, text[2]) >= 0

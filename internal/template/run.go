@@ -15,7 +15,6 @@ var functions = map[string]any{"eq": true, "not": true, "or": true, "slice": tru
 
 func valueOf(data any) reflect.Value { return reflect.ValueOf(data) }
 
-// walk executes a node with dot and writes the result.
 func (s *Set) walk(w io.Writer, node parse.Node, dot reflect.Value) error {
 	switch n := node.(type) {
 	case *parse.ListNode:
@@ -75,7 +74,6 @@ func (s *Set) walk(w io.Writer, node parse.Node, dot reflect.Value) error {
 	return fmt.Errorf("%T", node) // Parse refuses other nodes
 }
 
-// each writes the body of a range for each element of a list.
 func (s *Set) each(w io.Writer, n *parse.RangeNode, dot reflect.Value) error {
 	v, err := evaluate(n.Pipe, dot)
 	if err != nil {
@@ -117,7 +115,6 @@ func evaluate(p *parse.PipeNode, dot reflect.Value) (reflect.Value, error) {
 	return v, err
 }
 
-// call returns the result of a function.
 func call(name string, a, b reflect.Value) (reflect.Value, error) {
 	switch name {
 	case "not":
@@ -147,7 +144,6 @@ func call(name string, a, b reflect.Value) (reflect.Value, error) {
 	return a, errors.New("unknown function") // Parse refuses other functions
 }
 
-// operand returns the value of an argument.
 func operand(node parse.Node, dot reflect.Value) (reflect.Value, error) {
 	switch n := node.(type) {
 	case *parse.StringNode:
@@ -189,7 +185,6 @@ func truth(v reflect.Value) bool {
 	return !v.IsZero()
 }
 
-// printed returns v as text.
 func printed(v reflect.Value) (string, error) {
 	switch v = indirect(v); v.Kind() {
 	case reflect.Invalid:

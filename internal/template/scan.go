@@ -26,7 +26,6 @@ func (c *checker) text(s string) error {
 	return nil
 }
 
-// onlyText lists the elements that hold only text.
 var onlyText = map[string]bool{"title": true, "textarea": true, "script": true, "style": true}
 
 // content scans up to the start of the next tag and returns the rest.

@@ -55,7 +55,6 @@ func restrictOnUse(archive *warc.Writer, replace func([]byte) error) func([]byte
 	}
 }
 
-// indexInto writes the index of an archive.
 func indexInto(w io.Writer, name string) error {
 	f, err := os.Open(name)
 	if err != nil {
@@ -69,7 +68,6 @@ func indexInto(w io.Writer, name string) error {
 	return out.Flush()
 }
 
-// mergedIndex is the file name of the index of all archives in a directory.
 const mergedIndex = "index.cdxj"
 
 // index writes one sorted index of all archives in a directory. It writes an index of each archive

@@ -23,7 +23,6 @@ type receipt struct {
 	ID   string `json:"id,omitempty"`   // of the submission; "" for a duplicate
 }
 
-// auditFlags holds the flags of queue audit.
 type auditFlags struct {
 	receipt, list string
 	resubmit      bool
@@ -56,7 +55,6 @@ possible without a loss, nothing is submitted.`
 	return cmd
 }
 
-// An audited job is one that the user has submitted.
 type audited struct {
 	receipt
 	Lost    string `json:"lost,omitempty"`    // what the queue has lost: "job" or "content"
@@ -124,13 +122,11 @@ func (a *app) audit(ctx context.Context, e *jetstream.Engine, o *auditFlags) err
 	return nil
 }
 
-// A comparison has what is known of the submitted jobs.
 type comparison struct {
 	queued, finished jobSet
 	store            queue.Store // nil if contents are not checked
 }
 
-// compare reads the jobs and results of a queue and, if it has a location, opens the store.
 func compare(ctx context.Context, e *jetstream.Engine, contents *storeFlags) (c *comparison, done func(), err error) {
 	c = &comparison{}
 	if c.queued, err = queuedJobs(ctx, e); err != nil { // before the results: a job that ends in between has a result
@@ -196,7 +192,6 @@ func (a *app) repair(ctx context.Context, e *jetstream.Engine) (results uint64, 
 	return results, err
 }
 
-// resubmit submits a job again, and adds its receipt to the others.
 func (j *audited) resubmit(ctx context.Context, e queue.Engine, o *auditFlags) (err error) {
 	if j.ID, err = queue.SubmitAgain(ctx, e, queue.Priority(o.priority), j.job); err != nil || o.receipt == "" {
 		return err
@@ -214,7 +209,6 @@ type submittedJobs struct {
 	ids  map[string][]string
 }
 
-// auditedJobs reads the receipts and the list.
 func (a *app) auditedJobs(o *auditFlags) (*submittedJobs, error) {
 	switch queue.Priority(o.priority) {
 	case queue.High, queue.Normal, queue.Low:
@@ -301,7 +295,6 @@ func (s jobSet) has(key string, ids []string) bool {
 	return ok
 }
 
-// find returns the digest of the content of a job.
 func (s jobSet) find(key string, ids []string) (sum string, ok bool) {
 	for _, id := range ids {
 		if sum, ok = s.ids[id]; ok {
@@ -344,7 +337,6 @@ func finishedJobs(ctx context.Context, e queue.Admin) (jobSet, error) {
 	return s, nil
 }
 
-// hasContent reports whether a store has a content.
 func hasContent(ctx context.Context, s queue.Store, sum string) bool {
 	r, err := s.Get(ctx, sum)
 	if err != nil {

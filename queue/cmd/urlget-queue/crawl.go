@@ -17,7 +17,6 @@ import (
 	"github.com/urlget/urlget/queue/jetstream"
 )
 
-// crawlFlags holds the flags of submit that describe a crawl.
 type crawlFlags struct {
 	level                string
 	acceptURL, rejectURL string
@@ -49,7 +48,6 @@ func (f *crawlFlags) define(flags *pflag.FlagSet) {
 	flags.AddFlagSet(f.flags)
 }
 
-// firstSet returns the name of a crawl flag that was set, or "".
 func (f *crawlFlags) firstSet() (name string) {
 	f.flags.VisitAll(func(flag *pflag.Flag) {
 		if flag.Changed {
@@ -59,7 +57,6 @@ func (f *crawlFlags) firstSet() (name string) {
 	return name
 }
 
-// crawl returns the crawl that the flags describe.
 func (f *crawlFlags) crawl() (*queue.Crawl, error) {
 	c := &queue.Crawl{Scope: f.scope, Agent: f.agent, NoRobots: f.noRobots, Sitemaps: f.sitemaps, MaxPages: f.maxPages}
 	n, err := strconv.Atoi(f.level)
@@ -97,7 +94,6 @@ func (f *crawlFlags) crawl() (*queue.Crawl, error) {
 	return c, nil
 }
 
-// start starts the crawl that the flags name, or loads it if it exists.
 func (f *crawlFlags) start(ctx context.Context, name string, e queue.Engine) (*queue.Crawl, error) {
 	want, err := f.crawl()
 	if err != nil {
@@ -146,7 +142,6 @@ func (a *app) readCookies(name string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// seed submits a seed of the crawl.
 func (s *submitter) seed(ctx context.Context, text string) (known bool, err error) {
 	u, err := parse(text)
 	if err != nil {
@@ -155,7 +150,6 @@ func (s *submitter) seed(ctx context.Context, text string) (known bool, err erro
 	return s.crawl.Submit(ctx, s.engine, s.priority, u, s.client.Traits(u))
 }
 
-// crawls prints the names of the crawls.
 func (a *app) crawls(ctx context.Context, e *jetstream.Engine, _ []string) error {
 	names, err := e.Crawls(ctx)
 	for _, name := range names {

@@ -10,10 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// helpWidth is the maximum width of the help in columns.
 const helpWidth = 80
 
-// A flagGroup is a group of flags in the help, with the same title as in the help of urlget.
 type flagGroup struct {
 	title string
 	flags []string
@@ -35,7 +33,6 @@ var flagGroups = []flagGroup{
 	{"General", nil},
 }
 
-// groupFlags returns the title and the flags of each group that cmd has.
 func groupFlags(cmd *cobra.Command) (titles []string, sets []*pflag.FlagSet) {
 	last := len(flagGroups) - 1
 	all := make([]*pflag.FlagSet, len(flagGroups))
@@ -58,7 +55,6 @@ func groupFlags(cmd *cobra.Command) (titles []string, sets []*pflag.FlagSet) {
 	return titles, sets
 }
 
-// printHelp prints the help of cmd in the layout of urlget.
 func printHelp(cmd *cobra.Command, _ []string) {
 	var b strings.Builder
 	text := cmd.Long

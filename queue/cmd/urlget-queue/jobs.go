@@ -74,7 +74,6 @@ result remains. The same URL may be submitted again at once.`
 	return cmd
 }
 
-// unfinished yields the chosen unfinished jobs.
 func unfinished(ctx context.Context, e queue.Admin, chosen *selection) iter.Seq2[*queuedJob, error] {
 	return func(yield func(*queuedJob, error) bool) {
 		for _, p := range queue.Priorities {
@@ -119,7 +118,6 @@ func (a *app) jobs(ctx context.Context, e queue.Admin, chosen *selection, asJSON
 	return nil
 }
 
-// jobsByHost prints the number of jobs of each host, the host with most jobs first.
 func (a *app) jobsByHost(ctx context.Context, e queue.Admin, chosen *selection, asJSON bool) error {
 	hosts := map[string]*hostJobs{}
 	for j, err := range unfinished(ctx, e, chosen) {

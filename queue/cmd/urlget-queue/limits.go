@@ -46,7 +46,6 @@ Workers notice within seconds.`
 	return cmd
 }
 
-// limits prints the limits of hosts.
 func (a *app) limits(ctx context.Context, e queue.Admin) error {
 	text, err := e.HostLimits(ctx)
 	if err != nil {
@@ -64,7 +63,6 @@ func (a *app) limits(ctx context.Context, e queue.Admin) error {
 	return fileError(err)
 }
 
-// setLimits replaces the limits of hosts with those in a file.
 func (a *app) setLimits(ctx context.Context, e queue.Admin, name string) error {
 	in := a.in
 	if name != "-" {

@@ -22,8 +22,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// networkFlags holds the flags of work for its requests. They have the names that they have in
-// urlget get.
 type networkFlags struct {
 	header         []string
 	agent          string
@@ -59,7 +57,6 @@ func (n *networkFlags) define(f *pflag.FlagSet) {
 // secretFields are header fields that belong to one server. A worker would send them to any.
 var secretFields = []string{"Authorization", "Cookie", "Host", "Proxy-Authorization"}
 
-// apply sets the client options of the flags.
 func (n *networkFlags) apply(opts *fetch.Options, logger *slog.Logger) error {
 	if strings.ContainsAny(n.agent, "\r\n\x00") {
 		return usage("--user-agent: must not contain a line break or NUL")
@@ -89,7 +86,6 @@ func (n *networkFlags) apply(opts *fetch.Options, logger *slog.Logger) error {
 	return n.applyProxy(opts, logger)
 }
 
-// fields returns the header fields.
 func (n *networkFlags) fields() (textproto.MIMEHeader, error) {
 	fields := textproto.MIMEHeader{}
 	err := (&job.Job{URL: uri.MustParse("http://h/"), Header: n.header}).Validate()
@@ -127,7 +123,6 @@ func addFields(fields textproto.MIMEHeader) fetch.Middleware {
 	}
 }
 
-// tls returns the TLS configuration, or nil if no flag changes it.
 func (n *networkFlags) tls(logger *slog.Logger) (*tls.Config, error) {
 	if !n.insecure && n.ca == "" {
 		return nil, nil
@@ -143,7 +138,6 @@ func (n *networkFlags) tls(logger *slog.Logger) (*tls.Config, error) {
 	return cfg, err
 }
 
-// authorities reads CA certificates.
 func authorities(file string) (*x509.CertPool, error) {
 	pem, err := os.ReadFile(file)
 	if err != nil {

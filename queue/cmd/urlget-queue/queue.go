@@ -64,7 +64,6 @@ func (a *app) queueCommand() *cobra.Command {
 	return cmd
 }
 
-// engineCommand returns a command that opens an existing queue.
 func (a *app) engineCommand(use, short string, args cobra.PositionalArgs, do func(context.Context, *jetstream.Engine, []string) error) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Args: args, RunE: func(cmd *cobra.Command, args []string) error {
 		a.queueFlags.mustExist = true
@@ -79,7 +78,6 @@ func (a *app) engineCommand(use, short string, args cobra.PositionalArgs, do fun
 	return cmd
 }
 
-// purges has the function for each kind of message that can be deleted.
 var purges = map[string]func(*jetstream.Engine, context.Context) (uint64, error){
 	"jobs": (*jetstream.Engine).PurgeJobs, "results": (*jetstream.Engine).PurgeResults, "dead": (*jetstream.Engine).PurgeDead,
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/urlget/urlget/queue/jetstream/embedded"
 )
 
-// queueFlags holds the flags that locate the queue.
 type queueFlags struct {
 	url, creds, nkey, name string
 	ca, cert, key          string
@@ -72,7 +71,6 @@ func (r *queueFlags) open(ctx context.Context, logger *slog.Logger) (e *jetstrea
 	return e, func() { e.Close() }, nil
 }
 
-// oneServer is a warning about a queue that is kept on one server.
 const oneServer = "the queue is kept on one server, whose power failure can lose jobs: check with \"urlget queue audit\""
 
 // onOneServer reports whether a queue of other servers is kept on one of them.
@@ -211,7 +209,6 @@ func (r *queueFlags) tls() (*tls.Config, error) {
 	return cfg, nil
 }
 
-// fileError adds the class of local errors to err.
 func fileError(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err

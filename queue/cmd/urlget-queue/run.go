@@ -17,14 +17,12 @@ import (
 	"github.com/urlget/urlget/internal/render"
 )
 
-// An app is one run of the program.
 type app struct {
 	in         io.Reader
 	out, err   io.Writer
 	queueFlags queueFlags
 }
 
-// A usageError is an error in the command line.
 type usageError struct{ text string }
 
 func (e *usageError) Error() string { return e.text }
@@ -60,7 +58,6 @@ func (a *app) run(ctx context.Context, args []string) int {
 	return job.ExitStatus(fetch.CodeOf(err))
 }
 
-// A printedError is an error that was already printed.
 type printedError struct{ status int }
 
 func (e *printedError) Error() string { return "" }
@@ -94,7 +91,6 @@ func noArguments(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// oneArgument returns a check for exactly one argument. If it fails, the error text is wanted.
 func oneArgument(wanted string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {

@@ -16,7 +16,6 @@ type selection struct {
 	begin time.Time // of since
 }
 
-// define adds the flags for the named fields.
 func (s *selection) define(set *pflag.FlagSet, names ...string) {
 	fields := map[string]struct {
 		value *string
@@ -33,7 +32,6 @@ func (s *selection) define(set *pflag.FlagSet, names ...string) {
 	}
 }
 
-// check parses the values.
 func (s *selection) check() error {
 	if s.since == "" {
 		return nil
@@ -51,12 +49,10 @@ func (s *selection) check() error {
 	return usage("--since: %q is not a time", s.since)
 }
 
-// isZero reports whether all are chosen.
 func (s *selection) isZero() bool {
 	return s.url == "" && s.class == "" && s.host == "" && s.worker == "" && s.since == ""
 }
 
-// has reports whether a result or a dead letter is chosen.
 func (s *selection) has(rawURL, class, worker string, at time.Time) bool {
 	switch {
 	case s.class != "" && s.class != class, s.worker != "" && s.worker != worker, !s.begin.IsZero() && at.Before(s.begin):

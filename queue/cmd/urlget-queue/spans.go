@@ -8,7 +8,6 @@ import (
 	"github.com/urlget/urlget/queue/otel"
 )
 
-// flushTimeout limits how long an ending worker waits for its last spans.
 const flushTimeout = 5 * time.Second
 
 // openSpans returns the tracer of a worker, or nil if the environment disables spans. The function

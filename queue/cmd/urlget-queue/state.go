@@ -11,14 +11,12 @@ import (
 	"github.com/urlget/urlget/queue/jetstream"
 )
 
-// stateEffects says what each state means, for messages.
 var stateEffects = map[queue.State]string{
 	queue.Running:  "running: workers start jobs and submissions are accepted",
 	queue.Paused:   "paused: workers start no more jobs, and running jobs finish",
 	queue.Draining: "draining: submissions are refused, and workers finish the jobs that are there",
 }
 
-// stateCommands returns the commands that change the state of a queue.
 func (a *app) stateCommands() []*cobra.Command {
 	var cmds []*cobra.Command
 	for _, c := range []struct {

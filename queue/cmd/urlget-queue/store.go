@@ -18,7 +18,6 @@ import (
 	"github.com/urlget/urlget/queue/s3"
 )
 
-// storeFlags holds the flags that locate the store.
 type storeFlags struct {
 	location                      string
 	endpoint, region, credentials string
@@ -61,7 +60,6 @@ func (k *storeFlags) openExisting(ctx context.Context, e *jetstream.Engine) (_ q
 	return k.open(ctx, e)
 }
 
-// inQueue reports whether the store is the object store of the queue.
 func (k *storeFlags) inQueue() bool { return k.location == "nats:" }
 
 func (a *app) contentCommand() *cobra.Command {

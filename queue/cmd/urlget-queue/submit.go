@@ -18,7 +18,6 @@ import (
 	"github.com/urlget/urlget/queue"
 )
 
-// submitFlags holds the flags of submit.
 type submitFlags struct {
 	list     string
 	priority string
@@ -59,7 +58,6 @@ links are those of "urlget -r". The logins of the seeds and the cookies of
 	return cmd
 }
 
-// check checks the flags. Given are the URLs on the command line.
 func (s *submitFlags) check(crawl string, given []string) error {
 	if s.list == "" && len(given) == 0 {
 		return usage("submit requires a URL")
@@ -141,7 +139,6 @@ func (a *app) submit(ctx context.Context, s *submitFlags, args []string) error {
 	return nil
 }
 
-// openReceipts opens a file to append receipts.
 func openReceipts(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 }
@@ -157,7 +154,6 @@ func (a *app) openList(name string) (io.ReadCloser, error) {
 	return f, fileError(err)
 }
 
-// A submitter submits jobs and counts the outcomes.
 type submitter struct {
 	*app
 	engine                         queue.Engine
@@ -169,7 +165,6 @@ type submitter struct {
 	status                         int // exit status of the first refused URL
 }
 
-// takeAll submits the URLs of the command line and the lines of a list.
 func (s *submitter) takeAll(ctx context.Context, args []string, name string, list io.Reader) error {
 	for _, text := range args {
 		if err := s.take(ctx, "", text); err != nil {
@@ -218,7 +213,6 @@ func (s *submitter) take(ctx context.Context, place, text string) error {
 	return nil
 }
 
-// submit submits a URL or job, and reports whether it is a duplicate.
 func (s *submitter) submit(ctx context.Context, place, text string) (duplicate bool, err error) {
 	if s.crawl != nil {
 		return s.seed(ctx, text)
@@ -247,7 +241,6 @@ func parseJob(text string, line bool) (*job.Job, error) {
 	return &job.Job{URL: u}, err
 }
 
-// parse parses an absolute URL.
 func parse(text string) (uri.URI, error) {
 	u, err := uri.ParseLoose(text)
 	switch {

@@ -12,7 +12,6 @@ import (
 	"github.com/urlget/urlget/queue/jetstream"
 )
 
-// unusedFlags holds the flags of queue content for contents without a result.
 type unusedFlags struct {
 	list, remove bool
 	older        time.Duration
@@ -23,7 +22,6 @@ type unusedFlags struct {
 var errBusy = &fetch.Error{Code: fetch.ErrRefused,
 	Err: errors.New("jobs are unfinished, and may need the contents; use \"urlget queue drain\" and wait until the queue is empty")}
 
-// unused lists the contents of a store that no result names, and may delete them.
 func (a *app) unused(ctx context.Context, e *jetstream.Engine, s queue.Store, u *unusedFlags) error {
 	l, ok := s.(queue.Lister)
 	if !ok {
@@ -69,7 +67,6 @@ func (a *app) unused(ctx context.Context, e *jetstream.Engine, s queue.Store, u 
 	return nil
 }
 
-// eachQueue calls do with the queue and with the queue of each of its crawls.
 func (a *app) eachQueue(ctx context.Context, e *jetstream.Engine, do func(*jetstream.Engine) error) error {
 	names, err := e.Crawls(ctx)
 	if err != nil {
@@ -119,7 +116,6 @@ func checkIdle(ctx context.Context, e queue.Admin) error {
 	return errBusy
 }
 
-// addUsed adds the digests that results name.
 func addUsed(ctx context.Context, e queue.Admin, used map[string]bool) error {
 	for r, err := range e.Results(ctx, 0, false) {
 		if err != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/urlget/urlget/queue/jetstream"
 )
 
-// watchFlags holds the flags of queue watch.
 type watchFlags struct {
 	interval           time.Duration
 	untilEmpty, asJSON bool

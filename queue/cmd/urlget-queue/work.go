@@ -29,7 +29,6 @@ import (
 	"github.com/urlget/urlget/queue/jetstream"
 )
 
-// workFlags holds the flags of work.
 type workFlags struct {
 	jobs, perHost, tries int
 	wait, grace          time.Duration
@@ -117,7 +116,6 @@ func untrustedConfig(n *networkFlags, jar *cookies.Jar) protocols.Config {
 	}
 }
 
-// logger returns the logger of the worker, which writes to w.
 func (l *workFlags) logger(w io.Writer) *slog.Logger {
 	if l.json {
 		return slog.New(slog.NewJSONHandler(w, nil))
@@ -136,7 +134,6 @@ func (l *workFlags) worker(logger *slog.Logger) *queue.Worker {
 	return w
 }
 
-// policy returns the policy of the worker's client.
 func (l *workFlags) policy() *fetch.Policy {
 	p := &fetch.Policy{Untrusted: true, AllowPrivate: l.private, MaxSize: l.maxSize}
 	for _, port := range l.ports {
@@ -208,7 +205,6 @@ func (a *app) work(ctx context.Context, l *workFlags) error {
 	return l.run(ctx, w, e, end)
 }
 
-// run runs the worker until ctx ends or, with --until-empty, the queue is empty.
 func (l *workFlags) run(ctx context.Context, w *queue.Worker, e *jetstream.Engine, end context.CancelCauseFunc) error {
 	w.Logger.Info("started", "worker", w.Name, "jobs", l.jobs)
 	if l.untilEmpty {
@@ -222,7 +218,6 @@ func (l *workFlags) run(ctx context.Context, w *queue.Worker, e *jetstream.Engin
 	return err
 }
 
-// errEmpty is the cause of the end of a worker with --until-empty.
 var errEmpty = errors.New("the queue is empty")
 
 // waitUntilEmpty ends the worker when the queue is empty. Links are queued before their page ends,
@@ -252,10 +247,8 @@ func waitUntilEmpty(ctx context.Context, e *jetstream.Engine, logger *slog.Logge
 	}
 }
 
-// statusTimeout is the timeout of a status request.
 const statusTimeout = 5 * time.Second
 
-// serveMetrics serves the metrics and the health of the worker over HTTP.
 func serveMetrics(addr string, e *jetstream.Engine, m *queue.Metrics, logger *slog.Logger) (stop func(), err error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })

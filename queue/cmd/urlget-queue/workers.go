@@ -28,7 +28,6 @@ listed.`
 	return cmd
 }
 
-// workers prints the reports of workers.
 func (a *app) workers(ctx context.Context, e queue.Admin, asJSON bool) error {
 	list, err := queue.ListWorkers(ctx, e)
 	if err != nil {

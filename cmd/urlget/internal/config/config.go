@@ -34,14 +34,12 @@ type File struct {
 	applied  []line // lines of global that the command line does not override
 }
 
-// A line is one flag.
 type line struct {
 	number      int
 	name, value string
 	hasValue    bool // the flag has a value
 }
 
-// A section holds flags for the URLs of a host or scheme.
 type section struct {
 	host, scheme string // exactly one is set
 	title        string // as written
@@ -162,7 +160,6 @@ func parseSection(text string) (section, bool) {
 	return s, ok && err == nil && s.host != "" && u.Port(0) == 0 && u.Path() == ""
 }
 
-// matches reports whether the section applies to u.
 func (s *section) matches(u uri.URI) bool {
 	if s.scheme != "" {
 		return u.Scheme() == s.scheme
@@ -170,7 +167,6 @@ func (s *section) matches(u uri.URI) bool {
 	return u.Host() == s.host
 }
 
-// checkSecrets rejects a file with a password that other users may read.
 func (c *File) checkSecrets(table flags.Table) error {
 	for _, l := range c.all() {
 		if l.secret(table) {
@@ -186,7 +182,6 @@ func (c *File) HasSecrets(table flags.Table) bool {
 	return c != nil && slices.ContainsFunc(c.all(), func(l line) bool { return l.secret(table) })
 }
 
-// all returns all lines, including those of sections.
 func (c *File) all() []line {
 	all := slices.Clone(c.global)
 	for _, s := range c.sections {
@@ -246,7 +241,6 @@ func parseBool(word string) string {
 	return word
 }
 
-// unknown returns the error for an unknown flag.
 func (c *File) unknown(l line, table flags.Table, set *pflag.FlagSet) error {
 	if letter, ok := strings.CutPrefix(l.name, "-"); ok && len(letter) == 1 && set.ShorthandLookup(letter) != nil {
 		return failure.Hinted(fmt.Sprintf("%s:%d: use the long name of the flag -%s", c.path, l.number, letter),
@@ -261,7 +255,6 @@ func (c *File) unknown(l line, table flags.Table, set *pflag.FlagSet) error {
 	return err
 }
 
-// withoutValue returns the reason of a pflag error without the quoted value.
 func withoutValue(err error) error {
 	if cause := errors.Unwrap(err); cause != nil {
 		err = cause

@@ -17,7 +17,6 @@ import (
 // Sectioned reports whether the file has sections.
 func (c *File) Sectioned() bool { return c != nil && c.sections != nil }
 
-// checkSections validates the values in sections and reads the files that they name.
 func (c *File) checkSections() error {
 	for _, s := range c.sections {
 		if err := c.checkLogin(s); err != nil {
@@ -50,7 +49,6 @@ func (c *File) checkSections() error {
 	return nil
 }
 
-// checkLogin rejects a user without a password and a password without a user.
 func (c *File) checkLogin(s section) error {
 	user, password := 0, false
 	for _, l := range s.lines {
@@ -71,7 +69,6 @@ func (c *File) checkLogin(s section) error {
 	return nil
 }
 
-// checkField validates a header field of a section.
 func checkField(field string) error {
 	j := job.Job{Header: []string{field}}
 	if wrong := (*job.FieldError)(nil); errors.As(j.Validate(), &wrong) {
@@ -96,7 +93,6 @@ func (c *File) find(u uri.URI, name string) (string, bool) {
 	return value, ok
 }
 
-// fields returns the header fields of the sections that apply to u.
 func (c *File) fields(u uri.URI) textproto.MIMEHeader {
 	h := make(textproto.MIMEHeader)
 	for _, s := range c.sections {

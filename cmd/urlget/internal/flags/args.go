@@ -59,7 +59,6 @@ func (t Table) Split(args []string, set *pflag.FlagSet) ([]string, error) {
 	return out, nil
 }
 
-// first returns the first argument, or "".
 func first(args []string) string {
 	if len(args) == 0 {
 		return ""
@@ -74,7 +73,6 @@ type cluster struct {
 	value string      // its value, or the argument after the cluster
 }
 
-// splitCluster examines the letters of one argument.
 func (t Table) splitCluster(arg string, set *pflag.FlagSet) (cluster, error) {
 	c := cluster{args: []string{arg}}
 	replace := func(j int, long string) cluster {

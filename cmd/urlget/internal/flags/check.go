@@ -19,7 +19,6 @@ func (o *Options) Check(table Table) error {
 	return o.checkValues()
 }
 
-// checkRow checks the row of a flag that is set.
 func (o *Options) checkRow(table Table, f *Flag) error {
 	if !o.on(f.Name) || f.Name == "continue" && (o.Tree.On() && !o.Head || o.continuesArchive(o.Tree.On(), o.on)) {
 		return nil
@@ -70,7 +69,6 @@ func (o *Options) continuesArchive(tree bool, has func(name string) bool) bool {
 // AppendsArchive reports whether records are appended to an existing archive.
 func (o *Options) AppendsArchive() bool { return o.Archive.Append || o.Output.Continue }
 
-// dashed returns the shortest form of the flag.
 func (f *Flag) dashed() string {
 	switch {
 	case f.Short != "":
@@ -81,7 +79,6 @@ func (f *Flag) dashed() string {
 	return "--" + f.Name
 }
 
-// alternatives joins the named flags except hidden ones.
 func (t Table) alternatives(names string) string {
 	var list []string
 	for _, name := range strings.Fields(names) {
@@ -92,13 +89,11 @@ func (t Table) alternatives(names string) string {
 	return strings.Join(list, " or ")
 }
 
-// A conflict is an invalid combination of values.
 type conflict struct {
 	found      bool
 	text, hint string
 }
 
-// checkValues finds conflicts that depend on values.
 func (o *Options) checkValues() error {
 	out, p, r, stdout := &o.Output, &o.Proxy, &o.Archive, o.Output.Document == "-"
 	archive := o.continuesArchive(o.Tree.On(), o.on)

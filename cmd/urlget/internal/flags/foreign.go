@@ -25,7 +25,6 @@ type Foreign struct {
 	Note  string // reason or difference; may be ""
 }
 
-// known reports whether f lists a flag.
 func (f *Foreign) known(name string) bool {
 	return slices.ContainsFunc(strings.Fields(f.Names), func(known string) bool {
 		if family, ok := strings.CutSuffix(known, "*"); ok {
@@ -35,7 +34,6 @@ func (f *Foreign) known(name string) bool {
 	})
 }
 
-// advice returns the hint with the equivalent.
 func (f *Foreign) advice() string {
 	switch {
 	case f.Here != "" && f.Note != "":

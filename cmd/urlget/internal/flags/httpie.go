@@ -7,7 +7,6 @@ import (
 	"sync"
 )
 
-// httpieItem is a request item of HTTPie: a name, a separator and a value.
 var httpieItem = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([A-Za-z0-9_.\[\]-]+)(:=@|=@|:=|==|@|=|:)(.*)$`)
 })

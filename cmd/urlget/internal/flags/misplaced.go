@@ -96,7 +96,6 @@ func isData(text string) bool {
 	return !isURL(text) && (pair && !strings.ContainsAny(name, `/\`) || strings.ContainsAny(text, `&{["`) || strings.HasPrefix(text, "@"))
 }
 
-// otherData returns the rest of the hint for a value of -d that is not data.
 func (t Table) otherData(value string, set *pflag.FlagSet) string {
 	if isURL(value) {
 		return "wget's -d is --trace; HTTPie's -d is the default here"
@@ -113,7 +112,6 @@ func (t Table) otherData(value string, set *pflag.FlagSet) string {
 	return hint
 }
 
-// redacted returns a URL or other text without a password, for a message.
 func redacted(text string) string {
 	if u, err := uri.ParseLoose(text); err == nil && u.IsAbs() {
 		text = u.Redacted()

@@ -10,7 +10,6 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 )
 
-// unlimited is the value for no limit, in place of a number.
 const unlimited = "inf"
 
 // seconds returns the flag of a duration: a number of seconds, as in wget and curl, or with a unit
@@ -92,7 +91,6 @@ func parseSpeed(text string) (int64, error) {
 	return parseSize(text)
 }
 
-// number returns the flag of a positive number.
 func number(to *int) *parsed[int] { return &parsed[int]{to, "number", parseNumber, showNumber[int]} }
 
 func parseNumber(text string) (int, error) {

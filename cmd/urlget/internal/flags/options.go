@@ -308,7 +308,6 @@ type Config struct {
 	None bool
 }
 
-// Default numbers.
 const (
 	defaultJobs      = 4
 	defaultRedirects = 20
@@ -378,8 +377,6 @@ func (o *Options) Given(name string) bool { return o.set != nil && o.set.Changed
 // Defined reports whether the running command has a flag.
 func (o *Options) Defined(name string) bool { return o.set != nil && o.set.Lookup(name) != nil }
 
-// knownCertificates returns the file for certificates trusted on first use, or "" without a home
-// directory.
 func knownCertificates() string {
 	return userFile("XDG_DATA_HOME", filepath.Join(".local", "share"), "certificates")
 }

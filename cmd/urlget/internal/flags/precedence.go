@@ -35,14 +35,12 @@ func (o *Options) Overridden(table Table, name string, typed, has func(name stri
 	return f.File && (o.Output.Document == "-" || name == "directory-prefix" && filepath.IsAbs(o.Output.Document))
 }
 
-// Kinds of secret values.
 var (
 	always    = func(string) bool { return true }
 	withColon = func(value string) bool { return strings.Contains(value, ":") }
 	withAt    = func(value string) bool { return strings.Contains(value, "@") }
 )
 
-// secretField reports whether a header field probably contains a secret.
 func secretField(field string) bool {
 	name, _, _ := strings.Cut(field, ":")
 	return fetch.IsSecretField(strings.TrimSpace(name))

@@ -5,7 +5,6 @@ import (
 	"github.com/urlget/urlget/protocols/ftp"
 )
 
-// Sets of commands that share flags.
 const (
 	urls     = sending | Lock
 	sending  = Root | Get | Cat | List | Stat | Explain
@@ -19,14 +18,12 @@ const (
 	archives = online | Serve | MCP | Merge
 )
 
-// upload lists the flags that send content or change the request.
 const upload = "data post-data post-file method form form-file"
 
 // whole lists the flags for complete resources. They cannot be combined with flags that extract
 // content from a message.
 const whole = "continue timestamping no-clobber range"
 
-// Hints shared by several flags.
 const (
 	onlyGet = "a recursive retrieval only sends GET requests"
 	wgetF   = "wget's -F is --force-html here; -F NAME=VALUE sends a form"
@@ -34,7 +31,6 @@ const (
 	otherE  = "curl's -e is --referer URL; wget's -e http_proxy=URL is --proxy URL; for lftp's -e 'mirror DIR', use urlget -m URL"
 )
 
-// generalGroup is the title of the group for the program itself.
 const generalGroup = "General"
 
 // Table returns the flags of all commands, in the groups and in the order of the help.
@@ -55,7 +51,6 @@ func (o *Options) Table() Table {
 	}
 }
 
-// outputFlags returns the flags for the output of content and messages.
 func (o *Options) outputFlags() []Flag {
 	return []Flag{
 		{Name: "output-document", Short: "O", In: trees, Value: &o.Output.Document,
@@ -142,7 +137,6 @@ func (o *Options) outputFlags() []Flag {
 	}
 }
 
-// manyFlags returns the flags for several URLs.
 func (o *Options) manyFlags() []Flag {
 	return []Flag{
 		{Name: "input-file", Short: "i", In: urls, Value: once(&o.List.File),
@@ -181,7 +175,6 @@ func (o *Options) manyFlags() []Flag {
 	}
 }
 
-// treeFlags returns the flags for recursive retrieval.
 func (o *Options) treeFlags() []Flag {
 	return []Flag{
 		{Name: "recursive", Short: "R", In: List, Value: &o.Listing.Recursive, Help: "list subdirectories recursively"},
@@ -235,7 +228,6 @@ func (o *Options) treeFlags() []Flag {
 // notShared is the hint for the flags of the cache where there is none.
 const notShared = "the cache is for one user's own requests; use --warc FILE to record, and --replay FILE to use the records"
 
-// archiveFlags returns the flags for archives.
 func (o *Options) archiveFlags() []Flag {
 	return []Flag{
 		{Name: "warc", In: archives, Value: &o.Archive.WARC, Help: "record all traffic in `FILE` (.warc.gz)"},
@@ -256,7 +248,6 @@ func (o *Options) archiveFlags() []Flag {
 	}
 }
 
-// requestFlags returns the flags for requests.
 func (o *Options) requestFlags() []Flag {
 	return []Flag{
 		{Name: "header", Short: "H", In: urls, Value: several(&o.Request.Header),
@@ -305,7 +296,6 @@ func (o *Options) requestFlags() []Flag {
 	}
 }
 
-// networkFlags returns the flags for connections.
 func (o *Options) networkFlags() []Flag {
 	return []Flag{
 		{Name: "tries", Short: "t", In: urls, Value: count(&o.Network.Tries, 0),
@@ -380,7 +370,6 @@ func (o *Options) networkFlags() []Flag {
 	}
 }
 
-// trustFlags returns the flags for certificates and keys.
 func (o *Options) trustFlags() []Flag {
 	return []Flag{
 		{Name: "insecure", In: all, Value: &o.Trust.Insecure,
@@ -410,7 +399,6 @@ func (o *Options) trustFlags() []Flag {
 	}
 }
 
-// loginFlags returns the flags for credentials.
 func (o *Options) loginFlags() []Flag {
 	return []Flag{
 		{Name: "user", Short: "u", In: urls, Value: &o.Login.User,
@@ -439,7 +427,6 @@ func (o *Options) loginFlags() []Flag {
 	}
 }
 
-// limitsFlags returns the flags for safety limits.
 func (o *Options) limitsFlags() []Flag {
 	return []Flag{
 		{Name: "max-size", In: all, Value: &o.Limits.MaxSize,
@@ -450,7 +437,6 @@ func (o *Options) limitsFlags() []Flag {
 	}
 }
 
-// pagesFlags returns the flags for the pages of serve.
 func (o *Options) pagesFlags() []Flag {
 	return []Flag{
 		{Name: "listen", In: Serve, Value: &o.Serve.Listen, Help: "listen on the local `ADDRESS`; port 0 picks a free port"},
@@ -471,7 +457,6 @@ func (o *Options) pagesFlags() []Flag {
 	}
 }
 
-// programFlags returns the flags for the program itself.
 func (o *Options) programFlags() []Flag {
 	return []Flag{
 		{Name: "config", In: all, Value: &o.Config.File,
@@ -486,7 +471,6 @@ func (o *Options) programFlags() []Flag {
 	}
 }
 
-// protocolFlags returns the flags for single protocols.
 func (o *Options) protocolFlags() []Flag {
 	return []Flag{
 		{Name: "location", Short: "L", In: contents, Value: new(bool), Hidden: true, // always the behavior here

@@ -85,7 +85,6 @@ func parseLineEnds(text string) (fetch.LineEnds, error) {
 	return "", errors.New("must be lf, crlf or as-is")
 }
 
-// executes returns the flag of wget's command robots=off.
 func executes(noRobots *bool) *parsed[bool] {
 	return parsedBy(noRobots, func(text string) (bool, error) {
 		switch strings.ReplaceAll(text, " ", "") {
@@ -119,7 +118,6 @@ func parseNFSUser(text string) (*nfs.User, error) {
 	return &nfs.User{UID: ids[0], GID: ids[1], GIDs: ids[2:]}, nil
 }
 
-// programs returns the flag of programs by scheme, which may be repeated.
 func programs(to *map[string]string) *parsed[map[string]string] {
 	return parsedBy(to, func(text string) (map[string]string, error) {
 		scheme, program, ok := strings.Cut(text, "=")

@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// A parsed is a flag whose value is the result of a function.
 type parsed[T any] struct {
 	to    *T
 	kind  string
@@ -57,7 +56,6 @@ func several(to *[]string) *list[[]string, string] {
 	return l
 }
 
-// once returns the flag of a text that must not be repeated.
 func once(to *string) *parsed[string] {
 	parse := func(text string) (string, error) {
 		if *to != "" {

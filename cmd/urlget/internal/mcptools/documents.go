@@ -24,7 +24,6 @@ type documentKey struct {
 // maxKept limits the content of the kept documents, in bytes.
 const maxKept = 4 * MaxContent
 
-// documents keeps the latest documents.
 type documents struct {
 	mu   sync.Mutex
 	list []keptDocument // latest last
@@ -36,7 +35,6 @@ type keptDocument struct {
 	*document
 }
 
-// get returns a document, or nil.
 func (d *documents) get(key documentKey) *document {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -48,7 +46,6 @@ func (d *documents) get(key documentKey) *document {
 	return nil
 }
 
-// put keeps a document, and forgets the oldest ones if there is too much content.
 func (d *documents) put(key documentKey, doc *document) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

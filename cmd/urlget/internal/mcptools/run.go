@@ -44,7 +44,6 @@ type messageHead struct {
 	Method string          `json:"method"`
 }
 
-// Read implements io.Reader.
 func (l *lines) Read(p []byte) (int, error) {
 	if len(l.rest) == 0 {
 		if !l.in.Scan() {
@@ -63,7 +62,6 @@ func (l *lines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// end waits for the responses and returns the error of the end.
 func (l *lines) end() error {
 	for {
 		l.mu.Lock()
@@ -93,7 +91,6 @@ func (l *lines) Close() error {
 	return nil
 }
 
-// A linesWriter is the output of lines.
 type linesWriter lines
 
 // Write implements io.Writer. The library writes each message with one call.
@@ -112,5 +109,4 @@ func (w *linesWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer.
 func (w *linesWriter) Close() error { return nil }

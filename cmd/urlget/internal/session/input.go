@@ -18,7 +18,6 @@ type Input struct {
 // NewInput returns an input that is read from a file.
 func NewInput(from *os.File) *Input { return &Input{from: from} }
 
-// read returns the channel of input.
 func (in *Input) read() <-chan []byte {
 	in.once.Do(func() {
 		in.chunks = make(chan []byte)

@@ -50,7 +50,6 @@ func (s *Session) lines(ctx context.Context) error {
 	}
 }
 
-// send sends a line.
 func (s *Session) send(line []byte) error {
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	if err := s.Messages.Send(fetch.Message{Text: utf8.Valid(line), Data: line}); err != nil {
@@ -59,7 +58,6 @@ func (s *Session) send(line []byte) error {
 	return nil
 }
 
-// messages delivers each received message until the server closes the connection.
 func (s *Session) messages(arrived chan<- struct{}) error {
 	for {
 		m, err := s.Messages.Receive()

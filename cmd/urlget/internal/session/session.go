@@ -49,7 +49,6 @@ func (s *Session) Run(ctx context.Context) error {
 	return s.run(ctx, s.pipe)
 }
 
-// errClosed ends a session at the user's request.
 var errClosed = errors.New("closed")
 
 // run prints received data while feed sends the input. It returns when the server closes the
@@ -102,7 +101,6 @@ func (s *Session) run(ctx context.Context, send func(context.Context) error) err
 	return err
 }
 
-// An idleTimer measures the time since data was received.
 type idleTimer struct {
 	limit time.Duration
 	timer *time.Timer // nil for no limit
@@ -135,7 +133,6 @@ func (s *idleTimer) stop() {
 	}
 }
 
-// receive prints received data until the server closes the connection.
 func (s *Session) receive(arrived chan<- struct{}) error {
 	buf := make([]byte, 32<<10)
 	for {
@@ -161,7 +158,6 @@ func (s *Session) receive(arrived chan<- struct{}) error {
 	}
 }
 
-// pipe sends standard input.
 func (s *Session) pipe(ctx context.Context) error {
 	for {
 		select {
@@ -187,7 +183,6 @@ func (s *Session) sendError(err error) error {
 	return err
 }
 
-// attach hands the terminal over to the session and always takes it back.
 func (s *Session) attach(ctx context.Context) error {
 	fd := int(s.Input.from.Fd())
 	state, err := term.MakeRaw(fd)
@@ -206,8 +201,6 @@ func (s *Session) attach(ctx context.Context) error {
 	return err
 }
 
-// followSize reports the size of the window to the server, now and whenever it changes, until stop
-// is called.
 func (s *Session) followSize(screen fetch.Terminal) (stop func()) {
 	tell := func() {
 		if columns, rows, err := term.GetSize(int(s.Input.from.Fd())); err == nil {
@@ -218,7 +211,6 @@ func (s *Session) followSize(screen fetch.Terminal) (stop func()) {
 	return tty.OnResize(tell)
 }
 
-// sendTyped sends typed input up to the escape character, and then prompts for a command.
 func (s *Session) sendTyped(ctx context.Context, fd int, state *term.State, screen fetch.Terminal) error {
 	for {
 		select {

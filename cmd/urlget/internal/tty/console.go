@@ -39,7 +39,6 @@ func NewConsole(stderr *os.File) *Console {
 // Redirect sends messages to a log instead of standard error. Each line begins with the time.
 func (c *Console) Redirect(file *os.File) { c.w, c.screen = &timedLines{w: file}, nil }
 
-// timedLines writes lines that begin with the local time.
 type timedLines struct {
 	w      io.Writer
 	inLine bool
@@ -124,7 +123,6 @@ func (c *Console) Warn(warning string) {
 // Logger returns a logger that prints warnings or, if all is set, all records.
 func (c *Console) Logger(all bool) *slog.Logger { return slog.New(warnings{c, all}) }
 
-// warnings is the log of a run. It prints warnings as messages, and with -v everything else too.
 type warnings struct {
 	con *Console
 	all bool

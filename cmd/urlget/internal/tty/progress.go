@@ -38,7 +38,6 @@ type display struct {
 	frames
 }
 
-// transfers are the transfers of a run.
 type transfers struct {
 	running  []*Transfer
 	began    time.Time // start of the first transfer
@@ -49,7 +48,6 @@ type transfers struct {
 	tree     *TreeCount // nil if not a tree
 }
 
-// frames is the state of drawing.
 type frames struct {
 	frame    time.Time   // when the last frame was drawn; zero if no transfer runs
 	next     *time.Timer // triggers the next frame
@@ -120,7 +118,6 @@ func (t *Transfer) Retry(wait time.Duration, why string) {
 	t.change(func() { t.retryAt, t.retryReason = time.Now().Add(wait), fetch.Printable(why) })
 }
 
-// wait records the state of a waiting transfer.
 func (t *Transfer) wait(stage string) {
 	t.change(func() { t.stage, t.retryAt = stage, time.Time{} })
 }
@@ -191,7 +188,6 @@ func (c *Console) Pause() (resume func()) {
 	}
 }
 
-// tick draws a frame and schedules the next one.
 func (c *Console) tick() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -217,7 +213,6 @@ func (c *Console) tick() {
 	c.next.Reset(frameTime)
 }
 
-// report returns plain lines if they are due.
 func (c *Console) report(now time.Time) string {
 	due := c.reported.Add(plainTime)
 	if c.reported.IsZero() {
@@ -230,7 +225,6 @@ func (c *Console) report(now time.Time) string {
 	return strings.Join(c.lines(now, 79, maxRows), "\n") + "\n"
 }
 
-// redraw returns the output that replaces the last frame by a new one.
 func (c *Console) redraw(now time.Time) string {
 	if c.tty == nil || len(c.running) == 0 || now.Sub(c.began) < barDelay || c.paused > 0 {
 		return ""
@@ -274,8 +268,6 @@ func sizeOf(terminal *os.File) (cols, rows int) {
 	return cols, rows
 }
 
-// lines returns the lines of a frame: one for each transfer, and one for the total if there are
-// several.
 func (c *Console) lines(now time.Time, width, rows int) []string {
 	shown := c.running[:min(len(c.running), max(rows, 1))]
 	names := 0
@@ -295,7 +287,6 @@ func (c *Console) lines(now time.Time, width, rows int) []string {
 	return lines
 }
 
-// totals returns the line for the total.
 func (c *Console) totals() string {
 	text := fmt.Sprintf("%d of %d", c.ended, max(c.expected, c.ended+len(c.running)))
 	done, total := c.bytes, c.bytes

@@ -37,7 +37,6 @@ func filledBar(share float64, columns int, paint Painter) string {
 	return "[" + paint.Good(bar) + strings.Repeat(" ", room-full) + "]"
 }
 
-// movingBlock returns the bar of a transfer of unknown size: a block that moves back and forth.
 func movingBlock(elapsed time.Duration, columns int) string {
 	const block = "<=>"
 	room := columns - 2 - len(block)
@@ -136,7 +135,6 @@ func cut(s string, most int) string {
 
 var sizeUnits = []string{"B", "KiB", "MiB", "GiB", "TiB"}
 
-// scale returns the unit for n bytes, and its size in bytes.
 func scale(n float64) (unit string, bytes float64) {
 	i, bytes := 0, 1.0
 	for n >= 1024*bytes && i < len(sizeUnits)-1 {
@@ -178,7 +176,6 @@ func WaitTime(d time.Duration) string {
 	return strings.TrimSuffix(strconv.FormatFloat(d.Seconds(), 'f', 1, 64), ".0") + " s"
 }
 
-// shortTime formats a duration in its two largest units.
 func shortTime(d time.Duration) string {
 	s := int(d.Round(time.Second) / time.Second)
 	switch {

@@ -8,8 +8,6 @@ type TreeCount struct {
 	Waiting      int64 // queued and active URLs
 }
 
-// totals returns the line for a tree: finished and queued URLs and the hosts, in at most width
-// columns.
 func (c *Console) treeTotals(width int) string {
 	n := c.tree
 	text := fmt.Sprintf("%d done · %d queued", n.Done, max(n.Waiting-int64(len(c.running)), 0))
