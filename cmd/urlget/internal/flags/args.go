@@ -22,7 +22,8 @@ func (t Table) Split(args []string, set *pflag.FlagSet) ([]string, error) {
 			return append(out, args[i:]...), nil
 		}
 		if meant := withHyphens(arg, set); meant != arg {
-			return nil, failure.Hinted(arg+" starts with a dash that is not a hyphen", "did you mean "+meant+" ?")
+			return nil, failure.Hinted(arg+" starts with a dash that is not a hyphen",
+				"did you mean "+meant+" ?")
 		}
 		takesNext := false
 		if name, ok := strings.CutPrefix(arg, "--"); ok {
@@ -44,7 +45,8 @@ func (t Table) Split(args []string, set *pflag.FlagSet) ([]string, error) {
 			if c.value == "" {
 				c.value = first(args[i+1:])
 			}
-			if err := t.checkShort(&c, slices.Concat(args[:i], args[min(i+2, len(args)):]), set); err != nil && !completing {
+			others := slices.Concat(args[:i], args[min(i+2, len(args)):])
+			if err := t.checkShort(&c, others, set); err != nil && !completing {
 				return nil, err
 			}
 			out = append(out, c.args...)
@@ -99,7 +101,8 @@ func (t Table) splitCluster(arg string, set *pflag.FlagSet) (cluster, error) {
 		case c.last.Name == "force-directories" && strings.Trim(rest, "0123456789") == "":
 			return replace(j, "--segments="+rest), nil // as in aria2
 		case c.last.Name == "force-directories" && strings.Contains(rest, ":"):
-			return c, failure.Hinted("-x takes no value: it is wget's --force-directories", "curl's -x is --proxy "+redacted(rest))
+			return c, failure.Hinted("-x takes no value: it is wget's --force-directories",
+				"curl's -x is --proxy "+redacted(rest))
 		case c.last.NoOptDefVal == "":
 			if c.last.Name == "output-document" && strings.Trim(rest, "JLRSfs") == "" {
 				return c, failure.Hinted("-O"+rest+" looks like curl flags",

@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,18 +21,23 @@ func (o *Options) Check(table Table) error {
 }
 
 func (o *Options) checkRow(table Table, f *Flag) error {
-	if !o.on(f.Name) || f.Name == "continue" && (o.Tree.On() && !o.Head || o.continuesArchive(o.Tree.On(), o.on)) {
+	if !o.on(f.Name) {
+		return nil
+	}
+	tree := o.Tree.On()
+	if f.Name == "continue" && (tree && !o.Head || o.continuesArchive(tree, o.on)) {
 		return nil
 	}
 	switch {
 	case f.Content && o.Head && f.Tree == Makes:
-		return failure.Hinted("--"+f.Name+" requires content, but --head retrieves none", "wget's -I LIST is --accept-regex")
+		return failure.Hinted("--"+f.Name+" requires content, but --head retrieves none",
+			"wget's -I LIST is --accept-regex")
 	case f.Content && o.Head:
 		return failure.Usagef("--%s requires content, but --head retrieves none", f.Name)
-	case f.Tree == Only && !o.Tree.On() && !o.Head:
-		return failure.Hinted("--"+f.Name+" is for recursive retrieval: it requires -r, -m or -p", f.TreeHint)
-	case f.Tree == Never && o.Tree.On():
-		return failure.Hinted(f.dashed()+" is not allowed with -r, -m or -p", f.TreeHint)
+	case f.Tree == Only && !tree && !o.Head:
+		return failure.Hinted("--"+f.Name+" is for recursive retrieval: it requires -r, -m or -p", f.Other)
+	case f.Tree == Never && tree:
+		return failure.Hinted(f.dashed()+" is not allowed with -r, -m or -p", cmp.Or(f.TreeHint, f.Other))
 	case f.Needs != "" && !slices.ContainsFunc(strings.Fields(f.Needs), o.on):
 		return failure.Hinted(f.dashed()+" requires "+table.alternatives(f.Needs), f.Why)
 	}
@@ -97,23 +103,37 @@ type conflict struct {
 func (o *Options) checkValues() error {
 	out, p, r, stdout := &o.Output, &o.Proxy, &o.Archive, o.Output.Document == "-"
 	archive := o.continuesArchive(o.Tree.On(), o.on)
+	named := out.Document != "" && !stdout
+	// The password may be given as "".
+	given, asked := o.Given("password"), o.on("password-file") || o.Login.Ask
 	for _, c := range []conflict{
-		{o.set.Lookup("timestamping") == nil && out.Continue && !archive, "-c requires an archive to append to", "use --warc FILE to name one"},
-		{stdout && (out.Continue && !archive || out.Newer || out.NoClobber), "-c, -N and -nc require a file, but -O - is standard output", ""},
+		{o.set.Lookup("timestamping") == nil && out.Continue && !archive,
+			"-c requires an archive to append to", "use --warc FILE to name one"},
+		{stdout && (out.Continue && !archive || out.Newer || out.NoClobber),
+			"-c, -N and -nc require a file, but -O - is standard output", ""},
 		{stdout && o.Report.JSON, "--json and -O - both use standard output", ""},
 		{stdout && o.Many.Metalink, "--metalink saves files, but -O - is standard output", ""},
-		{out.Dir != "" && (stdout || filepath.IsAbs(out.Document)), "-P DIR requires a relative file name, not -O " + out.Document, ""},
-		{out.Document != "" && !stdout && o.List.File != "", "-O names one file, but -i reads several URLs", "use -P DIR to save them in a directory"},
-		{out.Document != "" && !stdout && (o.Mail.Compose || o.Mail.Parts), "--compose and --parts print to standard output and cannot be combined with -O FILE", ""},
-		{strings.HasSuffix(r.WARC, string(filepath.Separator)), "--warc " + r.WARC + " is not a file name", "use --warc " + r.WARC + "NAME"},
-		{r.Replay == nil && r.ReplayOnly, "--replay-only requires an archive", "use --replay FILE to name one"},
-		{r.Replay == nil && r.TimeGates == nil && !r.At.IsZero(), "--at requires an archive", "use --replay FILE to name one, or --timegate URL"},
-		{r.ReplayOnly && o.on("timegate"), "--replay-only sends nothing, and cannot be combined with --timegate", ""},
+		{out.Dir != "" && (stdout || filepath.IsAbs(out.Document)),
+			"-P DIR requires a relative file name, not -O " + out.Document, ""},
+		{named && o.List.File != "",
+			"-O names one file, but -i reads several URLs", "use -P DIR to save them in a directory"},
+		{named && (o.Mail.Compose || o.Mail.Parts),
+			"--compose and --parts print to standard output and cannot be combined with -O FILE", ""},
+		{strings.HasSuffix(r.WARC, string(filepath.Separator)),
+			"--warc " + r.WARC + " is not a file name", "use --warc " + r.WARC + "NAME"},
+		{r.Replay == nil && r.ReplayOnly,
+			"--replay-only requires an archive", "use --replay FILE to name one"},
+		{r.Replay == nil && r.TimeGates == nil && !r.At.IsZero(),
+			"--at requires an archive", "use --replay FILE to name one, or --timegate URL"},
+		{r.ReplayOnly && o.on("timegate"),
+			"--replay-only sends nothing, and cannot be combined with --timegate", ""},
 		{strings.ContainsAny(o.Send.Method, "/,*"), "--method: must be one word", wgetX},
 		{strings.Contains(p.SOCKS5, "/"), "--socks5: must be HOST:PORT", ""},
-		{p.None == "*" && (p.URL != "" || p.SOCKS5 != ""), "--no-proxy cannot be combined with --proxy or --socks5", ""},
-		{o.hasUserPassword() && (o.Given("password") || o.on("password-file") || o.Login.Ask), "--user USER:PASSWORD cannot be combined with --password, --password-file or --ask-password", ""},
-		{o.Given("password") && (o.on("password-file") || o.Login.Ask), "--password cannot be combined with --password-file or --ask-password", ""}, // also if it is empty
+		{p.None == "*" && (p.URL != "" || p.SOCKS5 != ""),
+			"--no-proxy cannot be combined with --proxy or --socks5", ""},
+		{o.hasUserPassword() && (given || asked),
+			"--user USER:PASSWORD cannot be combined with --password, --password-file or --ask-password", ""},
+		{given && asked, "--password cannot be combined with --password-file or --ask-password", ""},
 	} {
 		if c.found {
 			return failure.Hinted(c.text, c.hint)

@@ -2,6 +2,7 @@ package flags
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -14,11 +15,12 @@ const noCurl = "fsSLJ"
 // CatLine returns the hint for the arguments of a curl command line, which prints the content. It is a
 // line to type only if that has nothing but noCurl and the URLs.
 func CatLine(args []string) string {
+	silent := []string{"--location", "--fail", "--silent", "--show-error"}
 	line, simple, saves := "use urlget cat", true, ""
 	for _, arg := range args {
 		short := len(arg) > 1 && arg[0] == '-' && arg[1] != '-'
 		switch u, err := uri.ParseLoose(arg); {
-		case short && strings.Trim(arg[1:], noCurl) == "", arg == "--location", arg == "--fail", arg == "--silent", arg == "--show-error":
+		case short && strings.Trim(arg[1:], noCurl) == "", slices.Contains(silent, arg):
 			continue
 		case short && strings.Contains(arg, "o"), arg == "--output":
 			saves = "curl's -o is -O FILE"

@@ -62,7 +62,7 @@ type Flag struct {
 	Home   bool     // the default is below the home directory, which the help does not show
 
 	Tree     TreeUse
-	TreeHint string // hint at the intended flag if Tree does not match
+	TreeHint string // hint if Tree does not match
 	Needs    string // names of flags, one of which is required
 	Excludes string // names of flags that cannot be combined with this one
 	Why      string // hint for Needs and Excludes
@@ -74,10 +74,9 @@ type Flag struct {
 	CommandLine bool // not allowed in the configuration file
 	Secret      func(value string) bool
 
-	Foreign    []Foreign
-	Elsewhere  string // hint if the command does not have the flag
-	OtherValue string // hint for an invalid value: the meaning of the letter in another tool
-	TookURL    string // hint if the flag took the URL as its value
+	Foreign   []Foreign
+	Elsewhere string // hint if the command does not have the flag
+	Other     string // hint if the flag is misused: its meaning in other tools
 }
 
 // A Group is a titled section of the help.

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
-	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -117,8 +116,10 @@ func Nearest(name string, set *pflag.FlagSet) string {
 func (t Table) NoURL(cmd *cobra.Command) error {
 	wrong := failure.Hinted("no URL", "see "+cmd.CommandPath()+" --help")
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if u, err := uri.ParseLoose(strings.Trim(f.Value.String(), "[]")); err == nil && u.IsAbs() && u.HasAuthority() && f.Name != "referer" && f.Name != "proxy" {
-			wrong = failure.Hinted("no URL: --"+f.Name+" took "+fetch.Printable(u.Redacted())+" as its value", cmp.Or(t.Find(f.Name).TookURL, wrong.Hint))
+		value := strings.Trim(f.Value.String(), "[]")
+		if isURL(value) && f.Name != "referer" && f.Name != "proxy" {
+			wrong = failure.Hinted("no URL: --"+f.Name+" took "+redacted(value)+" as its value",
+				cmp.Or(t.Find(f.Name).Other, wrong.Hint))
 		}
 	})
 	return wrong
@@ -126,29 +127,35 @@ func (t Table) NoURL(cmd *cobra.Command) error {
 
 const notNeededK = "aria2's -k is not needed: --segments sets how files are split"
 
+// lftpCommands are the first words of a value of lftp's -c or -e.
+var lftpCommands = []string{"get", "mget", "pget", "mirror", "open", "cd", "ls", "cls"}
+
 // Misread returns a hint for an argument that is not a URL but may be the value of a flag that takes
 // a value only in another tool. It returns "" if no such flag is set.
 func (o *Options) Misread(text string) string {
-	if verb, rest, _ := strings.Cut(strings.TrimSpace(text), " "); slices.Contains([]string{"get", "mget", "pget", "mirror", "open", "cd", "ls", "cls"}, verb) && rest != "" {
+	verb, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+	if rest != "" && slices.Contains(lftpCommands, verb) {
 		return "for lftp's -c and -e, use urlget URL, urlget ls URL, or urlget -m URL"
 	}
 	if o.set != nil && o.set.NArg() < 2 {
 		return "" // the only argument is the URL itself
 	}
 	digits := text != "" && strings.Trim(text, "0123456789") == ""
-	ranges, err := ParseRanges(text)
+	_, notRanges := ParseRanges(text)
 	for _, f := range []struct {
 		on   bool
 		hint string
 	}{
-		{o.Tree.Recursive && err == nil && len(ranges) > 0, "curl's -r is --range " + text},
+		{o.Tree.Recursive && notRanges == nil, "curl's -r is --range " + text},
 		{o.Tree.Mirror && digits, "curl's -m is --max-time " + text},
 		{o.Tree.Force && digits, "aria2's -x is --segments " + text},
 		{o.Tree.Force, "curl's -x is --proxy " + text},
-		{o.Tree.Requisites && digits, "lftp's -p is part of the URL: the port follows the host, as in ftp://HOST:" + text + "/"},
+		{o.Tree.Requisites && digits,
+			"lftp's -p is part of the URL: the port follows the host, as in ftp://HOST:" + text + "/"},
 		{o.Tree.AdjustExtension, "curl's -E is --certificate " + text},
 		{o.Tree.Convert, notNeededK},
-		{o.Report.JSON && strings.HasPrefix(text, "{"), "curl's --json is -d TEXT -H 'Content-Type: application/json'"},
+		{o.Report.JSON && strings.HasPrefix(text, "{"),
+			"curl's --json is -d TEXT -H 'Content-Type: application/json'"},
 		{o.Output.Continue && text != "-", "curl's -c is --cookies " + text},
 		{o.Log.Background, "curl's -b is --load-cookies FILE, or --header 'Cookie: NAME=VALUE'"},
 	} {
@@ -175,7 +182,7 @@ func (t Table) Mistake(cmd *cobra.Command, err error) error {
 			return err
 		}
 	case *pflag.InvalidValueError:
-		return failure.Hinted(wrongValue(wrong), cmp.Or(t.Find(wrong.GetFlag().Name).OtherValue, help))
+		return failure.Hinted(wrongValue(wrong), cmp.Or(t.Find(wrong.GetFlag().Name).Other, help))
 	}
 	return failure.Hinted(err.Error(), help)
 }

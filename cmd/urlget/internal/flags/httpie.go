@@ -46,5 +46,6 @@ func InsteadOfItem(arg string) string {
 	case "@":
 		return "HTTPie's NAME@FILE is -F NAME=@FILE"
 	}
-	return "HTTPie's NAME=VALUE is -d NAME=VALUE with -f or --form, and else JSON: --data '{\"NAME\":\"VALUE\"}' -H 'Content-Type: application/json'"
+	return "HTTPie's NAME=VALUE is -d NAME=VALUE with -f or --form, and else JSON: " +
+		`--data '{"NAME":"VALUE"}' -H 'Content-Type: application/json'`
 }

@@ -18,18 +18,19 @@ func (o *Options) CheckMisplaced() error {
 		return err
 	}
 	if d := o.Output.Document; isURL(d) || strings.HasPrefix(d, "-") && d != "-" {
-		return failure.Hinted("-O "+d+" is not a file name", "curl's -O is the default here; use ./"+d+" for a file")
+		return failure.Hinted("-O "+d+" is not a file name",
+			"curl's -O is the default here; use ./"+d+" for a file")
 	}
 	for _, field := range o.Request.Header {
 		shown := ""
 		if strings.HasPrefix(field, "-") {
 			shown = fetch.Printable(field)
 		} else if isURL(field) {
-			u, _ := uri.ParseLoose(field)
-			shown = fetch.Printable(u.Redacted())
+			shown = redacted(field)
 		}
 		if shown != "" {
-			return failure.Hinted("-H "+shown+" is not a header field 'Name: value'", "wget's -H is --span-hosts")
+			return failure.Hinted("-H "+shown+" is not a header field 'Name: value'",
+				"wget's -H is --span-hosts")
 		}
 	}
 	return nil
@@ -42,36 +43,42 @@ func (t Table) checkShort(c *cluster, others []string, set *pflag.FlagSet) error
 		return nil
 	}
 	value := c.value
+	dashed := strings.HasPrefix(value, "-")
 	flagged := func(text, use string) error { return failure.Hinted("-"+c.last.Shorthand+" "+text, use) }
-	several := slices.ContainsFunc(others, func(arg string) bool { return isURL(arg) })
 	switch c.last.Name {
 	case "force-directories":
-		if several && isProxy(value) {
-			return flagged("is followed by "+redacted(value)+", which looks like a proxy", "curl's -x is --proxy "+redacted(value)+"; wget's is --force-directories")
+		if isProxy(value) && slices.ContainsFunc(others, isURL) {
+			return flagged("is followed by "+redacted(value)+", which looks like a proxy",
+				"curl's -x is --proxy "+redacted(value)+"; wget's is --force-directories")
 		}
 	case "data":
 		if !isData(value) {
-			return flagged(redacted(value)+" is not data such as NAME=VALUE", "to send it: --data "+Quote(redacted(value))+"; "+t.otherData(value, set))
+			return flagged(redacted(value)+" is not data such as NAME=VALUE",
+				"to send it: --data "+Quote(redacted(value))+"; "+t.otherData(value, set))
 		}
 	case "form":
-		if strings.HasPrefix(value, "-") {
+		if dashed {
 			return flagged(value+" is not a form field 'Name=value'", wgetF)
 		}
 	case "backup-converted":
 		if info, err := os.Stat(value); err == nil && info.Mode().IsRegular() {
-			return flagged("takes no value: it is wget's --backup-converted", "curl's -K reads flags from a file: type them here")
+			return flagged("takes no value: it is wget's --backup-converted",
+				"curl's -K reads flags from a file: type them here")
 		}
 	case "user":
 		if user, _, found := strings.Cut(value, ","); found && !strings.Contains(value, ":") {
-			return flagged("takes USER or USER:PASSWORD", "lftp's -u "+user+",PASSWORD is -u "+user+":PASSWORD")
+			return flagged("takes USER or USER:PASSWORD",
+				"lftp's -u "+user+",PASSWORD is -u "+user+":PASSWORD")
 		}
 	case "user-agent":
 		if strings.Contains(value, ":") && !strings.ContainsAny(value, " /") {
-			return flagged("is the user agent, but its value looks like a login", "curl's -U USER:PASSWORD is part of the proxy URL: --proxy http://USER:PASSWORD@HOST:PORT")
+			return flagged("is the user agent, but its value looks like a login",
+				"curl's -U USER:PASSWORD is part of the proxy URL: --proxy http://USER:PASSWORD@HOST:PORT")
 		}
 	case "directory-prefix":
-		if strings.HasPrefix(value, "-") {
-			return flagged(value+" is not a directory", "curl's -P - is --ftp-active; for a directory of that name, use -P ./"+value)
+		if dashed {
+			return flagged(value+" is not a directory",
+				"curl's -P - is --ftp-active; for a directory of that name, use -P ./"+value)
 		}
 	}
 	return nil
@@ -92,8 +99,12 @@ func isData(text string) bool {
 	if info, err := os.Stat(text); err == nil && info.IsDir() {
 		return false
 	}
+	if isURL(text) {
+		return false
+	}
 	name, _, pair := strings.Cut(text, "=")
-	return !isURL(text) && (pair && !strings.ContainsAny(name, `/\`) || strings.ContainsAny(text, `&{["`) || strings.HasPrefix(text, "@"))
+	return pair && !strings.ContainsAny(name, `/\`) || strings.ContainsAny(text, `&{["`) ||
+		strings.HasPrefix(text, "@")
 }
 
 func (t Table) otherData(value string, set *pflag.FlagSet) string {

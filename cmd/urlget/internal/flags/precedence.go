@@ -32,7 +32,8 @@ func (o *Options) Overridden(table Table, name string, typed, has func(name stri
 			return true
 		}
 	}
-	return f.File && (o.Output.Document == "-" || name == "directory-prefix" && filepath.IsAbs(o.Output.Document))
+	to := o.Output.Document
+	return f.File && (to == "-" || name == "directory-prefix" && filepath.IsAbs(to))
 }
 
 var (

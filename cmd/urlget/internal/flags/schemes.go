@@ -92,7 +92,8 @@ func SOCKSURL(hostport string) (uri.URI, error) { return ProxyURL("socks5://" + 
 // ProxyURL parses the value of --proxy.
 func ProxyURL(text string) (uri.URI, error) {
 	if text == "on" || text == "off" {
-		return uri.URI{}, failure.Hinted("--proxy: "+text+" is not a URL", "proxies of the environment are used by default; --no-proxy disables them")
+		return uri.URI{}, failure.Hinted("--proxy: "+text+" is not a URL",
+			"proxies of the environment are used by default; --no-proxy disables them")
 	}
 	if !strings.Contains(text, "://") {
 		text = "http://" + text

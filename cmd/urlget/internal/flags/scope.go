@@ -17,8 +17,11 @@ func (t *Tree) Layout() *mirror.Layout {
 // Scope returns the rules for links of a tree.
 func (o *Options) Scope() (*crawl.Scope, error) {
 	t := &o.Tree
-	s := &crawl.Scope{Requisites: t.Requisites, SeedsOnly: !t.Recursive && !t.Mirror, NoParent: t.NoParent, SpanHosts: t.Span,
-		Domains: t.Domains, ExcludeDomains: t.NoDomains, Accept: t.Accept, Reject: t.Reject, AcceptTypes: t.Types}
+	s := &crawl.Scope{
+		Requisites: t.Requisites, SeedsOnly: !t.Recursive && !t.Mirror, NoParent: t.NoParent,
+		SpanHosts: t.Span, Domains: t.Domains, ExcludeDomains: t.NoDomains,
+		Accept: t.Accept, Reject: t.Reject, AcceptTypes: t.Types,
+	}
 	if s.MaxDepth = t.Level; s.MaxDepth == 0 || t.Mirror && !o.Given("level") {
 		s.MaxDepth = -1
 	}
