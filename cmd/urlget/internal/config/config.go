@@ -99,7 +99,8 @@ func (c *File) parse(r io.Reader, table flags.Table) error {
 		if size += len(lines.Bytes()) + 1; size > maxConfig {
 			return c.lineError(n, "the file is larger than %d bytes", maxConfig)
 		}
-		text := strings.TrimSpace(strings.TrimPrefix(lines.Text(), "\ufeff")) // byte order mark of some editors
+		// Some editors write a byte order mark.
+		text := strings.TrimSpace(strings.TrimPrefix(lines.Text(), "\ufeff"))
 		switch {
 		case text == "" || text[0] == '#':
 		case strings.ContainsRune(text, 0):
@@ -118,7 +119,8 @@ func (c *File) parse(r io.Reader, table flags.Table) error {
 				continue
 			}
 			if !table.Find(l.name).PerURL {
-				return c.lineError(n, "--%s applies to all URLs and must precede the first [section]", fetch.Printable(l.name))
+				return c.lineError(n, "--%s applies to all URLs and must precede the first [section]",
+					fetch.Printable(l.name))
 			}
 			last := &c.sections[len(c.sections)-1]
 			last.lines = append(last.lines, l)
@@ -170,8 +172,8 @@ func (s *section) matches(u uri.URI) bool {
 func (c *File) checkSecrets(table flags.Table) error {
 	for _, l := range c.all() {
 		if l.secret(table) {
-			return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s:%d: the file contains a secret but is readable by other users", c.path, l.number),
-				Hint: "run chmod 600 " + c.path}
+			err := fmt.Errorf("%s:%d: the file contains a secret but is readable by other users", c.path, l.number)
+			return &fetch.Error{Code: fetch.ErrFile, Err: err, Hint: "run chmod 600 " + c.path}
 		}
 	}
 	return nil
@@ -202,7 +204,8 @@ func (c *File) Apply(cmd *cobra.Command, o *flags.Options, table flags.Table) er
 	set.Visit(func(f *pflag.Flag) { onLine[f.Name] = true })
 	typed := func(name string) bool { return onLine[name] }
 	has := func(name string) bool {
-		return typed(name) || slices.ContainsFunc(c.global, func(l line) bool { return l.name == name && parseBool(l.value) != "false" })
+		sets := func(l line) bool { return l.name == name && parseBool(l.value) != "false" }
+		return typed(name) || slices.ContainsFunc(c.global, sets)
 	}
 	for _, l := range c.global {
 		f := set.Lookup(l.name)
@@ -242,9 +245,11 @@ func parseBool(word string) string {
 }
 
 func (c *File) unknown(l line, table flags.Table, set *pflag.FlagSet) error {
-	if letter, ok := strings.CutPrefix(l.name, "-"); ok && len(letter) == 1 && set.ShorthandLookup(letter) != nil {
-		return failure.Hinted(fmt.Sprintf("%s:%d: use the long name of the flag -%s", c.path, l.number, letter),
-			"did you mean --"+set.ShorthandLookup(letter).Name+"?")
+	if letter, ok := strings.CutPrefix(l.name, "-"); ok && len(letter) == 1 {
+		if f := set.ShorthandLookup(letter); f != nil {
+			text := fmt.Sprintf("%s:%d: use the long name of the flag -%s", c.path, l.number, letter)
+			return failure.Hinted(text, "did you mean --"+f.Name+"?")
+		}
 	}
 	err := failure.Usagef("%s:%d: unknown flag --%s", c.path, l.number, fetch.Printable(l.name))
 	if wrong, ok := table.Unknown("--"+strings.TrimLeft(l.name, "-"), set).(*failure.Usage); ok {
@@ -267,7 +272,10 @@ func withoutValue(err error) error {
 
 // WithConfigHint adds a hint to a usage error that the file also sets flags.
 func (c *File) WithConfigHint(err error) error {
-	if wrong := (*failure.Usage)(nil); c != nil && len(c.applied) > 0 && errors.As(err, &wrong) && wrong.Hint == "" {
+	if c == nil || len(c.applied) == 0 {
+		return err
+	}
+	if wrong := (*failure.Usage)(nil); errors.As(err, &wrong) && wrong.Hint == "" {
 		return failure.Hinted(wrong.Text, "settings in "+c.path+" also apply; use --no-config to ignore them")
 	}
 	return err

@@ -61,21 +61,29 @@ type tools struct {
 // New returns a server with the tools.
 func New(opts Options) *mcp.Server {
 	t := &tools{Options: opts, active: make(chan struct{}, maxActive)}
-	s := mcp.NewServer(&mcp.Implementation{Name: "urlget", Version: opts.Version}, &mcp.ServerOptions{Instructions: instructions})
-	add(s, t, "fetch", "Retrieve a URL of any scheme. A text is returned in pieces, a page as readable text, and a directory as its listing. "+
-		"The first part of the result has the final URL, the type, the SHA-256 of the whole content, and next_offset if there is more.", t.fetch)
+	program := &mcp.Implementation{Name: "urlget", Version: opts.Version}
+	s := mcp.NewServer(program, &mcp.ServerOptions{Instructions: instructions})
+	add(s, t, "fetch", "Retrieve a URL of any scheme. A text is returned in pieces, a page as readable "+
+		"text, and a directory as its listing. The first part of the result has the final URL, the type, "+
+		"the SHA-256 of the whole content, and next_offset if there is more.", t.fetch)
 	add(s, t, "list", "List a directory, a menu, a newsgroup, or the links of a page, as JSON Lines.", t.list)
 	add(s, t, "stat", "Return the metadata of a URL without its content, as JSON.", t.stat)
 	if opts.Pages != nil {
-		add(s, t, "search", "Find the documents of the archive whose text has all words. Sends no requests.", t.search)
+		add(s, t, "search",
+			"Find the documents of the archive whose text has all words. Sends no requests.", t.search)
 	}
 	return s
 }
 
 // add adds a tool. An error of its function is a result that the model sees.
-func add[In any](s *mcp.Server, t *tools, name, description string, f func(context.Context, In) (*mcp.CallToolResult, error)) {
-	tool := &mcp.Tool{Name: name, Description: description, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}}
-	mcp.AddTool(s, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
+func add[In any](
+	s *mcp.Server, t *tools, name, description string,
+	f func(context.Context, In) (*mcp.CallToolResult, error),
+) {
+	harmless := &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}
+	tool := &mcp.Tool{Name: name, Description: description, Annotations: harmless}
+	type request = *mcp.CallToolRequest
+	mcp.AddTool(s, tool, func(ctx context.Context, _ request, in In) (*mcp.CallToolResult, any, error) {
 		select {
 		case t.active <- struct{}{}:
 			defer func() { <-t.active }()
@@ -132,7 +140,9 @@ type source struct {
 }
 
 func sourceOf(resp *fetch.Response) source {
-	s := source{URL: resp.URL.Redacted(), ContentType: fetch.Printable(resp.ContentType), Modified: resp.ModTime}
+	s := source{
+		URL: resp.URL.Redacted(), ContentType: fetch.Printable(resp.ContentType), Modified: resp.ModTime,
+	}
 	for _, via := range resp.Via {
 		s.Via = append(s.Via, via.Redacted())
 	}
@@ -144,15 +154,15 @@ func sourceOf(resp *fetch.Response) source {
 	return s
 }
 
-func (t *tools) do(ctx context.Context, op fetch.Op, rawURL string) (u uri.URI, resp *fetch.Response, err error) {
-	u, err = uri.ParseLoose(rawURL)
+func (t *tools) do(ctx context.Context, op fetch.Op, rawURL string) (uri.URI, *fetch.Response, error) {
+	u, err := uri.ParseLoose(rawURL)
 	if err == nil && !u.IsAbs() {
 		err = errors.New("a URL with a scheme is required, such as https://www.example/")
 	}
 	if err != nil {
 		return u, nil, &fetch.Error{Op: op.String(), Code: fetch.ErrURL, Err: err}
 	}
-	resp, err = t.Client.Do(ctx, &fetch.Request{Op: op, URL: u, Anonymous: true})
+	resp, err := t.Client.Do(ctx, &fetch.Request{Op: op, URL: u, Anonymous: true})
 	return u, resp, err
 }
 
@@ -179,15 +189,19 @@ func (t *tools) fetch(ctx context.Context, in fetchInput) (*mcp.CallToolResult, 
 	if err != nil {
 		return nil, err
 	}
-	head := fetched{source: d.source, Title: d.title, Size: int64(len(d.content)), SHA256: d.sum, Notice: d.notice}
-	if !d.isText {
-		if len(d.content) > maxBlob {
-			head.Notice = fmt.Sprintf("the content is not text and longer than %d bytes, so that it is not returned", maxBlob)
-			return texts(head), nil
-		}
+	head := fetched{
+		source: d.source, Title: d.title, Size: int64(len(d.content)), SHA256: d.sum, Notice: d.notice,
+	}
+	switch {
+	case !d.isText && len(d.content) > maxBlob:
+		head.Notice = fmt.Sprintf(
+			"the content is not text and longer than %d bytes, so that it is not returned", maxBlob)
+		return texts(head), nil
+	case !d.isText:
 		result := texts(head)
-		result.Content = append(result.Content, &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: d.source.URL,
-			MIMEType: cmp.Or(d.source.ContentType, "application/octet-stream"), Blob: d.content}})
+		blob := &mcp.ResourceContents{URI: d.source.URL, Blob: d.content,
+			MIMEType: cmp.Or(d.source.ContentType, "application/octet-stream")}
+		result.Content = append(result.Content, &mcp.EmbeddedResource{Resource: blob})
 		return result, nil
 	}
 	head.Text = len(d.text)
@@ -232,8 +246,8 @@ func (t *tools) document(ctx context.Context, in fetchInput) (*document, error) 
 	d := &document{source: sourceOf(resp)}
 	if resp.Kind == fetch.KindListing && resp.Entries != nil && !in.Source {
 		var b bytes.Buffer
-		err := render.Text(&b, limited(resp.Entries, 0, maxEntries, new(int)), &render.TextOptions{Targets: true})
-		if err != nil {
+		entries := limited(resp.Entries, 0, maxEntries, new(int))
+		if err := render.Text(&b, entries, &render.TextOptions{Targets: true}); err != nil {
 			return nil, err
 		}
 		d.content, d.text, d.isText = b.Bytes(), b.String(), true
@@ -253,7 +267,8 @@ func (d *document) read(resp *fetch.Response, asSource bool) error {
 		return err
 	}
 	if len(content) > MaxContent {
-		return &fetch.Error{Op: "read", URL: resp.URL.Redacted(), Code: fetch.ErrTooLarge, Err: fmt.Errorf("the content is longer than %d bytes", MaxContent)}
+		return &fetch.Error{Op: "read", URL: resp.URL.Redacted(), Code: fetch.ErrTooLarge,
+			Err: fmt.Errorf("the content is longer than %d bytes", MaxContent)}
 	}
 	d.content = content
 	whole := *resp
@@ -291,7 +306,8 @@ func (t *tools) list(ctx context.Context, in listInput) (*mcp.CallToolResult, er
 	}
 	defer resp.Body.Close()
 	if resp.Entries == nil {
-		return nil, &fetch.Error{Op: "list", URL: resp.URL.Redacted(), Code: fetch.ErrNotRetrievable, Err: errors.New("the resource has no listing"), Hint: "use the tool fetch"}
+		return nil, &fetch.Error{Op: "list", URL: resp.URL.Redacted(), Code: fetch.ErrNotRetrievable,
+			Err: errors.New("the resource has no listing"), Hint: "use the tool fetch"}
 	}
 	limit := in.Limit
 	if limit <= 0 {
@@ -300,7 +316,8 @@ func (t *tools) list(ctx context.Context, in listInput) (*mcp.CallToolResult, er
 	limit = min(limit, maxEntries)
 	var b bytes.Buffer
 	count, skip := 0, max(in.Skip, 0)
-	if err := render.EntriesJSON(&b, resp.URL.Redacted(), limited(resp.Entries, skip, limit, &count)); err != nil {
+	entries := limited(resp.Entries, skip, limit, &count)
+	if err := render.EntriesJSON(&b, resp.URL.Redacted(), entries); err != nil {
 		return nil, err
 	}
 	head := listed{source: sourceOf(resp), Skip: skip, Entries: min(count, limit)}

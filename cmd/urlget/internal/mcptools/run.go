@@ -18,10 +18,14 @@ const maxMessage = 1 << 20
 // Run serves the tools on a pair of streams, a message per line, until the input or ctx ends. All
 // requests that were read get their responses.
 func Run(ctx context.Context, opts Options, in io.Reader, out io.Writer) error {
-	l := &lines{out: out, open: make(map[string]bool), answered: make(chan struct{}, 1), closed: make(chan struct{})}
+	l := &lines{
+		out: out, open: make(map[string]bool),
+		answered: make(chan struct{}, 1), closed: make(chan struct{}),
+	}
 	l.in = bufio.NewScanner(in)
 	l.in.Buffer(nil, maxMessage)
-	return New(opts).Run(ctx, &mcp.IOTransport{Reader: l, Writer: (*linesWriter)(l), MaxLineLength: maxMessage})
+	transport := &mcp.IOTransport{Reader: l, Writer: (*linesWriter)(l), MaxLineLength: maxMessage}
+	return New(opts).Run(ctx, transport)
 }
 
 // lines passes messages on and remembers the requests without a response, so that the end of the input

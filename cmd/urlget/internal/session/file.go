@@ -43,7 +43,8 @@ func (f *File) Write(p []byte) (int, error) {
 	n, err := f.part.Write(p)
 	f.Size += int64(n)
 	if err == nil && tooMuch {
-		err = &fetch.Error{Code: fetch.ErrTooLarge, Err: fmt.Errorf("the session output is larger than %d bytes", f.most)}
+		err = &fetch.Error{Code: fetch.ErrTooLarge,
+			Err: fmt.Errorf("the session output is larger than %d bytes", f.most)}
 	}
 	return n, err
 }

@@ -35,7 +35,8 @@ func (s *Session) lines(ctx context.Context) error {
 			for len(chunk) > 0 {
 				part, rest, ended := bytes.Cut(chunk, []byte("\n"))
 				if line = append(line, part...); len(line) > maxLine {
-					return &fetch.Error{Code: fetch.ErrRequest, Err: fmt.Errorf("an input line is longer than %d bytes", maxLine)}
+					return &fetch.Error{Code: fetch.ErrRequest,
+						Err: fmt.Errorf("an input line is longer than %d bytes", maxLine)}
 				}
 				if chunk = rest; ended {
 					if err := s.send(line); err != nil {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -51,8 +52,8 @@ func (s *Session) Run(ctx context.Context) error {
 
 var errClosed = errors.New("closed")
 
-// run prints received data while feed sends the input. It returns when the server closes the
-// connection, feed fails or the idle timeout expires.
+// run prints received data while send sends the input. It returns when the server closes the
+// connection, send fails or the idle timeout expires.
 func (s *Session) run(ctx context.Context, send func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -66,8 +67,12 @@ func (s *Session) run(ctx context.Context, send func(context.Context) error) err
 		received <- s.receive(arrived)
 	}()
 	go func() { sent <- send(ctx) }()
-	idle := newIdleTimer(s.Idle)
-	defer idle.stop()
+	limit := s.Idle
+	if limit <= 0 {
+		limit = math.MaxInt64
+	}
+	idle := time.NewTimer(limit)
+	defer idle.Stop()
 	err, receiving, sending := error(nil), true, true
 	for done := false; !done; {
 		select {
@@ -77,8 +82,8 @@ func (s *Session) run(ctx context.Context, send func(context.Context) error) err
 			sending, sent = false, nil
 			done, err = sendErr != nil, sendErr
 		case <-arrived:
-			idle.reset()
-		case <-idle.expired():
+			idle.Reset(limit)
+		case <-idle.C:
 			done = true
 			if sending {
 				err = &fetch.Error{Code: fetch.ErrNetwork, Err: fmt.Errorf("no data received for %v", s.Idle)}
@@ -99,38 +104,6 @@ func (s *Session) run(ctx context.Context, send func(context.Context) error) err
 		return nil
 	}
 	return err
-}
-
-type idleTimer struct {
-	limit time.Duration
-	timer *time.Timer // nil for no limit
-}
-
-func newIdleTimer(limit time.Duration) *idleTimer {
-	s := &idleTimer{limit: limit}
-	if limit > 0 {
-		s.timer = time.NewTimer(limit)
-	}
-	return s
-}
-
-func (s *idleTimer) expired() <-chan time.Time {
-	if s.timer == nil {
-		return nil
-	}
-	return s.timer.C
-}
-
-func (s *idleTimer) reset() {
-	if s.timer != nil {
-		s.timer.Reset(s.limit)
-	}
-}
-
-func (s *idleTimer) stop() {
-	if s.timer != nil {
-		s.timer.Stop()
-	}
 }
 
 func (s *Session) receive(arrived chan<- struct{}) error {
@@ -238,7 +211,9 @@ func (s *Session) sendTyped(ctx context.Context, fd int, state *term.State, scre
 
 // command prompts for a command. It restores the terminal and pauses the server's output. typed is
 // the input after the escape character.
-func (s *Session) command(ctx context.Context, fd int, state *term.State, screen fetch.Terminal, typed []byte) error {
+func (s *Session) command(
+	ctx context.Context, fd int, state *term.State, screen fetch.Terminal, typed []byte,
+) error {
 	s.outputLock.Lock()
 	defer s.outputLock.Unlock()
 	term.Restore(fd, state)

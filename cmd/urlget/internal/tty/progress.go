@@ -357,7 +357,8 @@ func (t *Transfer) line(now time.Time, width, names int, paint Painter, bar bool
 	percent := fmt.Sprintf("%3d%%", int(share*100))
 	left := ""
 	if t.rate.perSecond >= 1 && t.done < t.total {
-		left = shortTime(time.Duration(float64(t.total-t.done)/t.rate.perSecond*float64(time.Second))) + " left"
+		seconds := float64(t.total-t.done) / t.rate.perSecond
+		left = shortTime(time.Duration(seconds*float64(time.Second))) + " left"
 	}
 	tail := fit(width-columns(name),
 		percent+"  "+size+"  "+rate+"  "+left, percent+"  "+rate+"  "+left, percent+"  "+rate, percent)

@@ -162,7 +162,8 @@ func progressSize(done, total int64) string {
 		return SizeWord(float64(done))
 	}
 	unit, bytes := scale(float64(total))
-	return sizeNumber(float64(done), bytes) + " of " + strings.TrimSuffix(sizeNumber(float64(total), bytes), ".0") + " " + unit
+	whole := strings.TrimSuffix(sizeNumber(float64(total), bytes), ".0")
+	return sizeNumber(float64(done), bytes) + " of " + whole + " " + unit
 }
 
 // WaitTime formats a waiting time.
