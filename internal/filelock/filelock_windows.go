@@ -10,7 +10,8 @@ import (
 func try(f File) error {
 	var held error
 	err := control(f, func(h windows.Handle, at *windows.Overlapped) {
-		held = windows.LockFileEx(h, windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)
+		const how = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
+		held = windows.LockFileEx(h, how, 0, 1, 0, at)
 	})
 	if err != nil {
 		return err

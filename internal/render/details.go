@@ -61,10 +61,11 @@ func sortMembers(entries iter.Seq2[fetch.Entry, error]) iter.Seq2[fetch.Entry, e
 	return func(yield func(fetch.Entry, error) bool) {
 		var buffer []fetch.Entry
 		buffering := true
+		byName := func(a, b fetch.Entry) int { return strings.Compare(a.Name, b.Name) }
 		flush := func(sort bool) bool {
 			buffering = false
 			if sort {
-				slices.SortStableFunc(buffer, func(a, b fetch.Entry) int { return strings.Compare(a.Name, b.Name) })
+				slices.SortStableFunc(buffer, byName)
 			}
 			for _, e := range buffer {
 				if !yield(e, nil) {

@@ -44,8 +44,11 @@ func EntriesJSON(w io.Writer, listing string, entries iter.Seq2[fetch.Entry, err
 }
 
 func record(e fetch.Entry, listing, now string) any {
-	shared := entry{Event: "entry", URL: e.URL.Redacted(), Time: now, Listing: listing, Name: e.Name, Kind: e.Kind.String(),
-		ContentType: e.ContentType, Size: sizePtr(e.Size), ModTime: timeText(e.ModTime), Rel: e.Rel}
+	shared := entry{
+		Event: "entry", URL: e.URL.Redacted(), Time: now,
+		Listing: listing, Name: e.Name, Kind: e.Kind.String(), ContentType: e.ContentType,
+		Size: sizePtr(e.Size), ModTime: timeText(e.ModTime), Rel: e.Rel,
+	}
 	facts := e.Facts()
 	if facts.Driver == "" {
 		return shared

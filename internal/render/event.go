@@ -92,7 +92,11 @@ func (e Response) line(now string) any {
 		ETag        string `json:"etag,omitempty"`
 		Validator   string `json:"validator,omitempty"`
 		Reply       string `json:"reply,omitempty"`
-	}{head{"response", e.URL, now}, m.Kind.String(), m.ContentType, sizePtr(size), timeText(m.ModTime), sentTag(m), derivedTag(m), replyText(m.Reply)}
+	}{
+		head{"response", e.URL, now},
+		m.Kind.String(), m.ContentType, sizePtr(size), timeText(m.ModTime),
+		sentTag(m), derivedTag(m), replyText(m.Reply),
+	}
 }
 
 func (e Progress) line(now string) any {

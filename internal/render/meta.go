@@ -35,15 +35,19 @@ type meta struct {
 
 // MetaJSON writes the metadata of the resource at url as one line of JSON: event ("described"),
 // url, time, final_url after redirects, kind ("object", "listing" or "session"), name,
-// content_type, size, mtime, etag or validator, status, reply, header, framed_by_close, capture and form. Unknown values are
-// omitted.
+// content_type, size, mtime, etag or validator, status, reply, header, framed_by_close, capture and
+// form. Unknown values are omitted.
 func MetaJSON(w io.Writer, url, final string, m *fetch.Meta) error {
 	if final == url {
 		final = ""
 	}
-	return WriteJSON(w, meta{Event: "described", URL: url, Time: timeText(time.Now()), FinalURL: final, Kind: m.Kind.String(),
-		Name: m.Name, ContentType: m.ContentType, Size: sizePtr(m.Size), ModTime: timeText(m.ModTime), ETag: sentTag(m), Validator: derivedTag(m),
-		Status: m.Reply.Code, Reply: replyText(m.Reply), Header: withoutSecrets(m.Header), ByClose: m.Framing == fetch.FramedByClose, Capture: m.Capture, Form: m.Form})
+	return WriteJSON(w, meta{
+		Event: "described", URL: url, Time: timeText(time.Now()), FinalURL: final,
+		Kind: m.Kind.String(), Name: m.Name, ContentType: m.ContentType,
+		Size: sizePtr(m.Size), ModTime: timeText(m.ModTime), ETag: sentTag(m), Validator: derivedTag(m),
+		Status: m.Reply.Code, Reply: replyText(m.Reply), Header: withoutSecrets(m.Header),
+		ByClose: m.Framing == fetch.FramedByClose, Capture: m.Capture, Form: m.Form,
+	})
 }
 
 func sentTag(m *fetch.Meta) string {
@@ -74,7 +78,8 @@ func MetaText(w io.Writer, url string, m *fetch.Meta, fields bool) error {
 	if !m.ModTime.IsZero() {
 		f = append(f, Fact{"modified", m.ModTime.Local().Format(time.RFC3339)})
 	}
-	f = append(f, Fact{"etag", sentTag(m)}, Fact{"validator", derivedTag(m)}, Fact{"reply", replyText(m.Reply)})
+	f = append(f, Fact{"etag", sentTag(m)}, Fact{"validator", derivedTag(m)},
+		Fact{"reply", replyText(m.Reply)})
 	if m.Capture != nil {
 		f = append(f, Fact{"captured", m.Capture.String()})
 	}
@@ -141,8 +146,8 @@ func (f Facts) Text(w io.Writer) error {
 		if fact.Value == "" {
 			continue
 		}
-		_, err := fmt.Fprintf(w, "  %-*s  %s\n", width+1, fetch.Printable(fact.Name)+":", fetch.Printable(fact.Value))
-		if err != nil {
+		name, value := fetch.Printable(fact.Name)+":", fetch.Printable(fact.Value)
+		if _, err := fmt.Fprintf(w, "  %-*s  %s\n", width+1, name, value); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package template
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/template/parse"
 )
@@ -144,12 +145,11 @@ func check(p *parse.PipeNode) error {
 	return nil
 }
 
-// Attributes that may contain values. Browsers run and load nothing for those of isShown, such as the
-// path d of SVG, aria-* and data-*.
+// Attributes that may contain values. Browsers run and load nothing for those of shownAttrs, such as
+// the path d of SVG, aria-* and data-*.
 var (
-	isURL   = map[string]bool{"href": true, "src": true, "action": true, "formaction": true, "poster": true}
-	isShown = map[string]bool{"alt": true, "class": true, "d": true, "datetime": true, "for": true, "id": true, "label": true, "max": true,
-		"name": true, "placeholder": true, "title": true, "value": true}
+	urlAttrs   = strings.Fields("href src action formaction poster")
+	shownAttrs = strings.Fields("alt class d datetime for id label max name placeholder title value")
 )
 
 func (c *checker) escape() (escape, error) {
@@ -162,9 +162,9 @@ func (c *checker) escape() (escape, error) {
 		return 0, fmt.Errorf("values of attributes need double quotes")
 	}
 	switch {
-	case isURL[c.attr]:
+	case slices.Contains(urlAttrs, c.attr):
 		return [...]escape{atStart: asURL, afterStart: asRest, afterQuery: asQuery}[c.part], nil
-	case isShown[c.attr], strings.HasPrefix(c.attr, "aria-"), strings.HasPrefix(c.attr, "data-"):
+	case slices.Contains(shownAttrs, c.attr), strings.HasPrefix(c.attr, "aria-"), strings.HasPrefix(c.attr, "data-"):
 		return asText, nil
 	}
 	return 0, fmt.Errorf("no values in the attribute %s", c.attr)

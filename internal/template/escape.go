@@ -34,7 +34,8 @@ func (e escape) apply(value string) string {
 }
 
 // html escapes characters that could end text or a quoted attribute. A plus could begin UTF-7.
-var html = strings.NewReplacer("\x00", "\uFFFD", `"`, "&#34;", "&", "&amp;", "'", "&#39;", "+", "&#43;", "<", "&lt;", ">", "&gt;")
+var html = strings.NewReplacer("\x00", "\uFFFD",
+	`"`, "&#34;", "&", "&amp;", "'", "&#39;", "+", "&#43;", "<", "&lt;", ">", "&gt;")
 
 // harmless reports whether a URL is relative or has a scheme that cannot run scripts.
 func harmless(u string) bool {
@@ -57,7 +58,8 @@ func percent(text string, whole bool) string {
 	var b strings.Builder
 	for i := range len(text) {
 		c := text[i]
-		if unreserved(c) || whole && (strings.IndexByte("!#$&*+,/:;=?@[]", c) >= 0 || c == '%' && escaped(text[i:])) {
+		kept := strings.IndexByte("!#$&*+,/:;=?@[]", c) >= 0 || c == '%' && escaped(text[i:])
+		if unreserved(c) || whole && kept {
 			b.WriteByte(c)
 			continue
 		}
@@ -69,7 +71,8 @@ func percent(text string, whole bool) string {
 }
 
 func unreserved(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
+		strings.IndexByte("-._~", c) >= 0
 }
 
 func escaped(text string) bool {

@@ -3,6 +3,7 @@ package template
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -97,7 +98,7 @@ func (c *checker) value(s string) string {
 		c.place = place{state: inTag, element: c.element}
 		return rest
 	}
-	if !isURL[c.attr] {
+	if !slices.Contains(urlAttrs, c.attr) {
 		return ""
 	}
 	if s != "" && c.part == atStart {

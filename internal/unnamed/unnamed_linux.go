@@ -55,7 +55,8 @@ func Link(fd, dir int, name string, byPath *atomic.Bool) error {
 		err = unix.Linkat(fd, "", dir, name, unix.AT_EMPTY_PATH)
 	}
 	if err != nil && err != unix.EEXIST {
-		if err = unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd), dir, name, unix.AT_SYMLINK_FOLLOW); err == nil {
+		path := "/proc/self/fd/" + strconv.Itoa(fd)
+		if err = unix.Linkat(unix.AT_FDCWD, path, dir, name, unix.AT_SYMLINK_FOLLOW); err == nil {
 			byPath.Store(true)
 		}
 	}
