@@ -119,15 +119,6 @@ func count(to *int, endless int) *parsed[int] {
 	return &parsed[int]{to, "number", parse, strconv.Itoa}
 }
 
-func segments(to *int) *parsed[int] {
-	return &parsed[int]{to, "number", parseSegments, func(n int) string {
-		if n == download.AutoSegments {
-			return "auto"
-		}
-		return showNumber(n)
-	}}
-}
-
 func parseSegments(text string) (int, error) {
 	if text == "auto" {
 		return download.AutoSegments, nil
@@ -137,15 +128,6 @@ func parseSegments(text string) (int, error) {
 		return 0, errors.New("must be 1 or more, or auto")
 	}
 	return n, nil
-}
-
-func share(to *int) *parsed[int] {
-	return &parsed[int]{to, "percentage", parseShare, func(n int) string {
-		if n == 0 {
-			return ""
-		}
-		return strconv.Itoa(n) + "%"
-	}}
 }
 
 // defaultShare is the value of --delete without one.
