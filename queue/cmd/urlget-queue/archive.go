@@ -30,7 +30,8 @@ func record(dir, queue string, failed func(error)) (*warc.Writer, fetch.Recorder
 		}
 		return '_'
 	}, cmp.Or(host, "worker"))
-	name := fmt.Sprintf("%s-%s-%s-%d.warc.gz", queue, time.Now().UTC().Format("20060102150405"), host, os.Getpid())
+	now := time.Now().UTC().Format("20060102150405")
+	name := fmt.Sprintf("%s-%s-%s-%d.warc.gz", queue, now, host, os.Getpid())
 	info := warc.Header{}
 	info.Add("software", "urlget")
 	info.Add("description", "responses that one of several workers received")
@@ -114,9 +115,10 @@ func (a *app) index(dir string) error {
 	if err := errors.Join(err, out.Sync(), out.Close()); err != nil {
 		return fileError(err)
 	}
-	if err := os.Rename(out.Name(), filepath.Join(dir, mergedIndex)); err != nil {
+	index := filepath.Join(dir, mergedIndex)
+	if err := os.Rename(out.Name(), index); err != nil {
 		return fileError(err)
 	}
-	_, err = fmt.Fprintf(a.err, "%s: %d lines from %d archives\n", filepath.Join(dir, mergedIndex), lines, len(names))
+	_, err = fmt.Fprintf(a.err, "%s: %d lines from %d archives\n", index, lines, len(names))
 	return fileError(err)
 }

@@ -45,13 +45,16 @@ With --receipt, also print the jobs that have more results than receipts. With
 all servers have failed, and make them equal to the fullest one. If that is not
 possible without a loss, nothing is submitted.`
 	f := cmd.Flags()
-	f.StringVar(&o.receipt, "receipt", "", "compare with the receipts in `FILE`, which submit --receipt wrote")
+	f.StringVar(&o.receipt, "receipt", "",
+		"compare with the receipts in `FILE`, which submit --receipt wrote")
 	f.StringVarP(&o.list, "input-file", "i", "", "compare with the URLs in `FILE`, which submit -i has read")
 	f.BoolVar(&o.resubmit, "resubmit", false, "submit the lost jobs again, and nothing else")
-	f.StringVar(&o.priority, "priority", string(queue.Normal), "resubmit with the priority `WORD`: high, normal or low")
+	f.StringVar(&o.priority, "priority", string(queue.Normal),
+		"resubmit with the priority `WORD`: high, normal or low")
 	o.contents.define(f)
 	o.contents.location, f.Lookup("artefacts").DefValue = "", ""
-	f.Lookup("artefacts").Usage = "also check the contents in `DIR`, in s3://BUCKET/PREFIX, or in the object store of NATS (nats:)"
+	f.Lookup("artefacts").Usage = "also check the contents in `DIR`, in s3://BUCKET/PREFIX, " +
+		"or in the object store of NATS (nats:)"
 	return cmd
 }
 
@@ -82,7 +85,8 @@ func (a *app) audit(ctx context.Context, e *jetstream.Engine, o *auditFlags) err
 	}
 	defer done()
 	if n := uint64(len(c.finished.ids)); n < before {
-		return &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("nothing was submitted: the fullest copy had %d results before the repair, and a reader finds %d after it", before, n)}
+		return fetch.ErrServer.Wrap("", fmt.Errorf("nothing was submitted: "+
+			"the fullest copy had %d results before the repair, and a reader finds %d after it", before, n))
 	}
 	unfinished, lost, repeated := 0, 0, 0
 	for _, j := range jobs.list {
@@ -106,7 +110,9 @@ func (a *app) audit(ctx context.Context, e *jetstream.Engine, o *auditFlags) err
 			return fileError(err)
 		}
 	}
-	fmt.Fprintf(a.err, "%d jobs: %d finished, %d unfinished, %d lost", len(jobs.list), len(jobs.list)-unfinished-lost, unfinished, lost)
+	finished := len(jobs.list) - unfinished - lost
+	fmt.Fprintf(a.err, "%d jobs: %d finished, %d unfinished, %d lost",
+		len(jobs.list), finished, unfinished, lost)
 	if repeated > 0 {
 		fmt.Fprintf(a.err, ", %d with more results than receipts", repeated)
 	}
@@ -114,11 +120,11 @@ func (a *app) audit(ctx context.Context, e *jetstream.Engine, o *auditFlags) err
 	case lost > 0 && o.resubmit:
 		fmt.Fprintln(a.err, " and submitted again")
 		return nil
-	case lost > 0:
-		fmt.Fprintln(a.err)
-		return &printedError{1}
 	}
 	fmt.Fprintln(a.err)
+	if lost > 0 {
+		return &printedError{1}
+	}
 	return nil
 }
 
@@ -127,9 +133,12 @@ type comparison struct {
 	store            queue.Store // nil if contents are not checked
 }
 
-func compare(ctx context.Context, e *jetstream.Engine, contents *storeFlags) (c *comparison, done func(), err error) {
+func compare(
+	ctx context.Context, e *jetstream.Engine, contents *storeFlags,
+) (c *comparison, done func(), err error) {
 	c = &comparison{}
-	if c.queued, err = queuedJobs(ctx, e); err != nil { // before the results: a job that ends in between has a result
+	// Jobs are read before the results, because a job that ends in between has a result.
+	if c.queued, err = queuedJobs(ctx, e); err != nil {
 		return nil, nil, err
 	}
 	if c.finished, err = finishedJobs(ctx, e); err != nil {
@@ -193,7 +202,8 @@ func (a *app) repair(ctx context.Context, e *jetstream.Engine) (results uint64, 
 }
 
 func (j *audited) resubmit(ctx context.Context, e queue.Engine, o *auditFlags) (err error) {
-	if j.ID, err = queue.SubmitAgain(ctx, e, queue.Priority(o.priority), j.job); err != nil || o.receipt == "" {
+	j.ID, err = queue.SubmitAgain(ctx, e, queue.Priority(o.priority), j.job)
+	if err != nil || o.receipt == "" {
 		return err
 	}
 	f, err := openReceipts(o.receipt)
@@ -210,10 +220,8 @@ type submittedJobs struct {
 }
 
 func (a *app) auditedJobs(o *auditFlags) (*submittedJobs, error) {
-	switch queue.Priority(o.priority) {
-	case queue.High, queue.Normal, queue.Low:
-	default:
-		return nil, usage("--priority must be high, normal or low, not %q", o.priority)
+	if err := checkPriority(o.priority); err != nil {
+		return nil, err
 	}
 	if o.receipt == "" && o.list == "" {
 		return nil, usage("audit requires --receipt FILE or -i FILE: what was submitted")
@@ -235,7 +243,8 @@ func (a *app) auditedJobs(o *auditFlags) (*submittedJobs, error) {
 				fmt.Fprintf(a.err, "urlget: %s:%d: %s\n", o.list, line, fetch.Printable(err.Error()))
 				return nil
 			}
-			add(receipt{Line: fmt.Sprintf("%s:%d", o.list, line), URL: j.URL.Redacted(), Key: queue.Key(j)}, j)
+			place := fmt.Sprintf("%s:%d", o.list, line)
+			add(receipt{Line: place, URL: j.URL.Redacted(), Key: queue.Key(j)}, j)
 			return nil
 		})
 		if err != nil {
@@ -255,7 +264,8 @@ func (a *app) auditedJobs(o *auditFlags) (*submittedJobs, error) {
 		}
 		j, err := parseJob(r.URL, false)
 		if _, listed := jobs.ids[r.Key]; !listed && o.resubmit && (err != nil || queue.Key(j) != r.Key) {
-			return errors.New("the job is more than its URL: to submit it again, add -i with the list that has it")
+			return errors.New("the job is more than its URL: " +
+				"to submit it again, add -i with the list that has it")
 		}
 		add(r, j)
 		return nil
@@ -324,17 +334,25 @@ func queuedJobs(ctx context.Context, e queue.Admin) (jobSet, error) {
 
 func finishedJobs(ctx context.Context, e queue.Admin) (jobSet, error) {
 	s := newJobSet()
+	err := eachEvent(ctx, e, func(id string, ev *queue.Event) {
+		s.ids[id], s.keys[ev.Key] = ev.SHA256, ev.SHA256
+		s.count[ev.Key]++
+	})
+	return s, err
+}
+
+// eachEvent calls f with the results that workers have written.
+func eachEvent(ctx context.Context, e queue.Admin, f func(id string, ev *queue.Event)) error {
 	for r, err := range e.Results(ctx, 0, false) {
 		if err != nil {
-			return s, err
+			return err
 		}
 		var ev queue.Event
 		if json.Unmarshal(r.Data, &ev) == nil {
-			s.ids[r.ID], s.keys[ev.Key] = ev.SHA256, ev.SHA256
-			s.count[ev.Key]++
+			f(r.ID, &ev)
 		}
 	}
-	return s, nil
+	return nil
 }
 
 func hasContent(ctx context.Context, s queue.Store, sum string) bool {

@@ -30,17 +30,25 @@ type crawlFlags struct {
 // define defines the flags, which equal those of urlget -r.
 func (f *crawlFlags) define(flags *pflag.FlagSet) {
 	f.flags = pflag.NewFlagSet("crawl", pflag.ContinueOnError)
-	f.flags.StringVarP(&f.level, "level", "l", "5", "follow at most `N` consecutive links; inf or 0 for no limit")
-	f.flags.BoolVarP(&f.scope.Requisites, "page-requisites", "p", false, "retrieve page requisites: images, style sheets, scripts")
-	f.flags.BoolVar(&f.scope.NoParent, "no-parent", false, "stay in the directory of the URL and its subdirectories")
-	f.flags.StringSliceVarP(&f.scope.Accept, "accept", "A", nil, "save only files whose names match a suffix or pattern in `LIST`")
-	f.flags.StringSliceVarP(&f.scope.Reject, "reject", "R", nil, "do not save files whose names match a suffix or pattern in `LIST`")
+	f.flags.StringVarP(&f.level, "level", "l", "5",
+		"follow at most `N` consecutive links; inf or 0 for no limit")
+	f.flags.BoolVarP(&f.scope.Requisites, "page-requisites", "p", false,
+		"retrieve page requisites: images, style sheets, scripts")
+	f.flags.BoolVar(&f.scope.NoParent, "no-parent", false,
+		"stay in the directory of the URL and its subdirectories")
+	f.flags.StringSliceVarP(&f.scope.Accept, "accept", "A", nil,
+		"save only files whose names match a suffix or pattern in `LIST`")
+	f.flags.StringSliceVarP(&f.scope.Reject, "reject", "R", nil,
+		"do not save files whose names match a suffix or pattern in `LIST`")
 	f.flags.StringVar(&f.acceptURL, "accept-regex", "", "follow only URLs that match `REGEX`")
 	f.flags.StringVar(&f.rejectURL, "reject-regex", "", "do not follow URLs that match `REGEX`")
-	f.flags.StringSliceVar(&f.scope.AcceptTypes, "accept-type", nil, "save only the media types in `LIST`, such as image/*")
+	f.flags.StringSliceVar(&f.scope.AcceptTypes, "accept-type", nil,
+		"save only the media types in `LIST`, such as image/*")
 	f.flags.BoolVar(&f.scope.SpanHosts, "span-hosts", false, "follow links to other hosts")
-	f.flags.StringSliceVarP(&f.scope.Domains, "domains", "D", nil, "with --span-hosts, follow links only to the domains in `LIST`")
-	f.flags.StringSliceVar(&f.scope.ExcludeDomains, "exclude-domains", nil, "do not follow links to the domains in `LIST`")
+	f.flags.StringSliceVarP(&f.scope.Domains, "domains", "D", nil,
+		"with --span-hosts, follow links only to the domains in `LIST`")
+	f.flags.StringSliceVar(&f.scope.ExcludeDomains, "exclude-domains", nil,
+		"do not follow links to the domains in `LIST`")
 	f.flags.BoolVar(&f.sitemaps, "sitemaps", false, "also start from the sitemaps of the servers")
 	f.flags.BoolVar(&f.noRobots, "no-robots", false, "ignore robots.txt and nofollow")
 	f.flags.StringVar(&f.agent, "robots-agent", "", "apply the robots.txt rules for `NAME` instead of urlget")
@@ -58,7 +66,9 @@ func (f *crawlFlags) firstSet() (name string) {
 }
 
 func (f *crawlFlags) crawl() (*queue.Crawl, error) {
-	c := &queue.Crawl{Scope: f.scope, Agent: f.agent, NoRobots: f.noRobots, Sitemaps: f.sitemaps, MaxPages: f.maxPages}
+	c := &queue.Crawl{
+		Scope: f.scope, Agent: f.agent, NoRobots: f.noRobots, Sitemaps: f.sitemaps, MaxPages: f.maxPages,
+	}
 	n, err := strconv.Atoi(f.level)
 	if f.level != "inf" && (err != nil || n < 0) {
 		return nil, usage("--level must be 0 or more, or inf")
@@ -104,7 +114,8 @@ func (f *crawlFlags) start(ctx context.Context, name string, e queue.Engine) (*q
 		return nil, err
 	}
 	if given := f.firstSet(); !started && given != "" {
-		return nil, usage("the crawl %s exists and --%s would change it; omit the flag or use another name", name, given)
+		return nil, usage("the crawl %s exists and --%s would change it; omit the flag or use another name",
+			name, given)
 	}
 	return c, nil
 }
@@ -133,10 +144,12 @@ func (a *app) readCookies(name string) ([]byte, error) {
 		return nil, err
 	}
 	if b.Len() > maxCookieFile { // before the crawl is started
-		return nil, fileError(fmt.Errorf("%s has %d bytes of cookies, and the limit is %d; keep only those for the hosts of the crawl", name, b.Len(), maxCookieFile))
+		return nil, fileError(fmt.Errorf("%s has %d bytes of cookies, and the limit is %d; "+
+			"keep only those for the hosts of the crawl", name, b.Len(), maxCookieFile))
 	}
 	if bytes.Count(b.Bytes(), []byte("\n")) == 1 { // only the first line, a comment
-		fmt.Fprintf(a.err, "warning: %s has no valid cookies, and the crawl will have none\n", fetch.Printable(name))
+		fmt.Fprintf(a.err, "warning: %s has no valid cookies, and the crawl will have none\n",
+			fetch.Printable(name))
 		return nil, nil
 	}
 	return b.Bytes(), nil

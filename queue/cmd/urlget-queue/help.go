@@ -12,25 +12,20 @@ import (
 
 const helpWidth = 80
 
-type flagGroup struct {
-	title string
-	flags []string
-}
-
-// flagGroups lists the flags by group. The last group has all others.
-var flagGroups = []flagGroup{
-	{"Output", []string{"quiet", "json", "log-json", "by-host", "interval", "follow", "after", "url", "host", "class", "worker", "since", "listen"}},
-	{"Queue", []string{"nats", "embedded", "name", "crawl", "creds", "nkey", "nats-ca",
-		"nats-cert", "nats-key", "replicas", "max-jobs", "ack-wait"}},
-	{"Many", []string{"resubmit", "input-file", "receipt", "priority", "jobs", "per-host", "wait", "tries", "until-empty", "grace"}},
-	{"Recursive", []string{"accept", "accept-regex", "accept-type", "domains", "exclude-domains", "level", "max-pages", "no-parent",
-		"no-robots", "page-requisites", "reject", "reject-regex", "robots-agent", "sitemaps", "span-hosts"}},
-	{"Archive", []string{"artefacts", "s3-endpoint", "s3-region", "s3-credentials", "warc", "unused", "delete", "older-than"}},
-	{"Request", []string{"header", "user-agent", "load-cookies"}},
-	{"Network", []string{"read-timeout", "max-time", "speed-limit", "speed-time", "proxy", "no-proxy"}},
-	{"Trust", []string{"insecure", "no-check-certificate", "ca-certificate", "known-hosts", "tofu"}},
-	{"Limits", []string{"allow-private", "allow-port", "max-size"}},
-	{"General", nil},
+// flagGroups lists the flags by group, with the titles in the help of urlget. The last group has all
+// others.
+var flagGroups = []struct{ title, flags string }{
+	{"Output", "quiet json log-json by-host interval follow after url host class worker since listen"},
+	{"Queue", "nats embedded name crawl creds nkey nats-ca nats-cert nats-key replicas max-jobs ack-wait"},
+	{"Many", "resubmit input-file receipt priority jobs per-host wait tries until-empty grace"},
+	{"Recursive", "accept accept-regex accept-type domains exclude-domains level max-pages no-parent " +
+		"no-robots page-requisites reject reject-regex robots-agent sitemaps span-hosts"},
+	{"Archive", "artefacts s3-endpoint s3-region s3-credentials warc unused delete older-than"},
+	{"Request", "header user-agent load-cookies"},
+	{"Network", "read-timeout max-time speed-limit speed-time proxy no-proxy"},
+	{"Trust", "insecure no-check-certificate ca-certificate known-hosts tofu"},
+	{"Limits", "allow-private allow-port max-size"},
+	{"General", ""},
 }
 
 func groupFlags(cmd *cobra.Command) (titles []string, sets []*pflag.FlagSet) {
@@ -41,11 +36,11 @@ func groupFlags(cmd *cobra.Command) (titles []string, sets []*pflag.FlagSet) {
 		all[i].SortFlags = false
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		i := slices.IndexFunc(flagGroups, func(g flagGroup) bool { return slices.Contains(g.flags, f.Name) })
-		if i < 0 {
-			i = last
+		group := 0
+		for group < last && !slices.Contains(strings.Fields(flagGroups[group].flags), f.Name) {
+			group++
 		}
-		all[i].AddFlag(f)
+		all[group].AddFlag(f)
 	})
 	for i, set := range all {
 		if set.HasAvailableFlags() {

@@ -60,7 +60,8 @@ job that a worker has returned, such as for a retry, counts as taken.`
 
 func (a *app) cancelCommand() *cobra.Command {
 	var chosen selection
-	cmd := a.engineCommand("cancel [ID...]", "Cancel unfinished jobs, and record that in their results", cobra.ArbitraryArgs,
+	cmd := a.engineCommand("cancel [ID...]", "Cancel unfinished jobs, and record that in their results",
+		cobra.ArbitraryArgs,
 		func(ctx context.Context, e *jetstream.Engine, ids []string) error {
 			return a.cancel(ctx, e, ids, &chosen)
 		})
@@ -109,7 +110,8 @@ func (a *app) jobs(ctx context.Context, e queue.Admin, chosen *selection, asJSON
 		case j.job == nil:
 			_, err = fmt.Fprintf(a.out, "%-32s %-6s %-7s (no job): %s\n", "-", j.Priority, j.State, j.Error)
 		default:
-			_, err = fmt.Fprintf(a.out, "%s %-6s %-7s %s\n", j.ID, j.Priority, j.State, fetch.Printable(j.URL))
+			url := fetch.Printable(j.URL)
+			_, err = fmt.Fprintf(a.out, "%s %-6s %-7s %s\n", j.ID, j.Priority, j.State, url)
 		}
 		if err != nil {
 			return fileError(err)
@@ -164,7 +166,8 @@ func (a *app) cancel(ctx context.Context, e queue.Admin, ids []string, chosen *s
 	case len(ids) > 0 && !chosen.isZero():
 		return usage("cancel takes IDs or flags that choose, not both")
 	case len(ids) == 0 && chosen.isZero():
-		return usage("cancel requires IDs, --host or --url; \"queue purge jobs\" deletes all jobs without a record")
+		return usage("cancel requires IDs, --host or --url; " +
+			"\"queue purge jobs\" deletes all jobs without a record")
 	}
 	wanted := map[string]bool{}
 	for _, id := range ids {

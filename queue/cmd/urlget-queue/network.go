@@ -39,18 +39,23 @@ type networkFlags struct {
 func (n *networkFlags) define(f *pflag.FlagSet) {
 	n.set = f
 	n.readTimeout, n.speedTime = seconds(time.Minute), seconds(5*time.Minute)
-	f.StringArrayVarP(&n.header, "header", "H", nil, "send the header field `'Name: value'` to every server, unless the job has that field")
+	f.StringArrayVarP(&n.header, "header", "H", nil,
+		"send the header field `'Name: value'` to every server, unless the job has that field")
 	f.StringVarP(&n.agent, "user-agent", "U", "", "identify as `AGENT`")
-	f.StringVar(&n.proxy, "proxy", "", "use the proxy at `URL` (http, https, connect, socks4, socks4a, socks5)")
-	f.StringVar(&n.noProxy, "no-proxy", "", "disable proxies, or only for the hosts in `LIST` (as in no_proxy)")
+	f.StringVar(&n.proxy, "proxy", "",
+		"use the proxy at `URL` (http, https, connect, socks4, socks4a, socks5)")
+	f.StringVar(&n.noProxy, "no-proxy", "",
+		"disable proxies, or only for the hosts in `LIST` (as in no_proxy)")
 	f.Lookup("no-proxy").NoOptDefVal = "*"
 	f.Var(&n.readTimeout, "read-timeout", "set the timeout for a reply or more data to `SECONDS`")
-	f.Int64Var(&n.speedLimit, "speed-limit", 100, "end a transfer slower than `N` bytes per second for --speed-time; 0 disables it")
+	f.Int64Var(&n.speedLimit, "speed-limit", 100,
+		"end a transfer slower than `N` bytes per second for --speed-time; 0 disables it")
 	f.Var(&n.speedTime, "speed-time", "set the time for --speed-limit to `SECONDS`")
 	f.BoolVar(&n.insecure, "insecure", false, "do not verify TLS certificates")
 	f.BoolVar(&n.insecure, "no-check-certificate", false, "the same as --insecure")
 	f.StringVar(&n.ca, "ca-certificate", "", "trust only the certificate authorities in `FILE` (PEM)")
-	f.StringArrayVar(&n.knownHosts, "known-hosts", nil, "verify SSH host keys with `FILE` instead of ~/.ssh/known_hosts")
+	f.StringArrayVar(&n.knownHosts, "known-hosts", nil,
+		"verify SSH host keys with `FILE` instead of ~/.ssh/known_hosts")
 	f.StringVar(&n.tofu, "tofu", "", "store trusted certificates of Gemini servers in `FILE`")
 }
 
@@ -78,7 +83,8 @@ func (n *networkFlags) apply(opts *fetch.Options, logger *slog.Logger) error {
 		opts.Middleware = append(opts.Middleware, addFields(fields))
 	}
 	if n.speedLimit > 0 && n.speedTime > 0 {
-		opts.Middleware = append(opts.Middleware, middleware.SpeedLimit(n.speedLimit, time.Duration(n.speedTime)))
+		limit := middleware.SpeedLimit(n.speedLimit, time.Duration(n.speedTime))
+		opts.Middleware = append(opts.Middleware, limit)
 	}
 	if opts.TLS, err = n.tls(logger); err != nil {
 		return err
@@ -99,7 +105,8 @@ func (n *networkFlags) fields() (textproto.MIMEHeader, error) {
 		name, value, _ := strings.Cut(field, ":")
 		name = textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name))
 		if slices.Contains(secretFields, name) {
-			return nil, usage("--header: every server that a job names would receive %s; put it into the jobs", name)
+			return nil, usage("--header: every server that a job names would receive %s; "+
+				"put it into the jobs", name)
 		}
 		fields.Add(name, strings.TrimSpace(value))
 	}
@@ -177,7 +184,8 @@ func (n *networkFlags) applyProxy(opts *fetch.Options, logger *slog.Logger) erro
 			opts.NoProxy = cmp.Or(os.Getenv("no_proxy"), os.Getenv("NO_PROXY"))
 		}
 		if !opts.Policy.AllowPrivate {
-			logger.Warn("jobs with host names are refused, because the proxy would resolve the names; --allow-private allows them")
+			logger.Warn("jobs with host names are refused, because the proxy would resolve the names; " +
+				"--allow-private allows them")
 		}
 	}
 	opts.Proxy = func(uri.URI) (uri.URI, error) { return p, nil }

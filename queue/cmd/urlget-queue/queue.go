@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,10 +25,12 @@ func (a *app) queueCommand() *cobra.Command {
   urlget queue results -f --embedded ~/queue
   urlget queue retry`,
 		RunE: func(_ *cobra.Command, args []string) error {
+			const commands = "status, watch, workers, jobs, results, audit, dead, retry, cancel, pause, " +
+				"resume, drain, limits, purge, crawls, index or content"
 			if len(args) > 0 {
-				return usage("queue: unknown command %q; use status, watch, workers, jobs, results, audit, dead, retry, cancel, pause, resume, drain, limits, purge, crawls, index or content", args[0])
+				return usage("queue: unknown command %q; use %s", args[0], commands)
 			}
-			return usage("queue requires a command: status, watch, workers, jobs, results, audit, dead, retry, cancel, pause, resume, drain, limits, purge, crawls, index or content")
+			return usage("queue requires a command: %s", commands)
 		},
 	}
 	var asJSON, follow bool
@@ -48,14 +51,15 @@ func (a *app) queueCommand() *cobra.Command {
 			return a.dead(ctx, e, asJSON, &buried)
 		})
 	buried.define(dead.Flags(), "url", "host", "class", "since")
-	retry := a.engineCommand("retry [ID...]", "Submit dead letters again: all, or those that are chosen", cobra.ArbitraryArgs,
+	retry := a.engineCommand("retry [ID...]", "Submit dead letters again: all, or those that are chosen",
+		cobra.ArbitraryArgs,
 		func(ctx context.Context, e *jetstream.Engine, ids []string) error {
 			return a.retry(ctx, e, ids, &again)
 		})
 	again.define(retry.Flags(), "url", "host", "class", "since")
 	dead.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
-	cmd.AddCommand(status, results, dead, a.purgeCommand(), a.contentCommand(),
-		a.auditCommand(), retry, a.jobsCommand(), a.cancelCommand(), a.watchCommand(), a.workersCommand(), a.limitsCommand(),
+	cmd.AddCommand(status, results, dead, a.purgeCommand(), a.contentCommand(), a.auditCommand(), retry,
+		a.jobsCommand(), a.cancelCommand(), a.watchCommand(), a.workersCommand(), a.limitsCommand(),
 		a.engineCommand("crawls", "Print the names of the crawls", noArguments, a.crawls),
 		&cobra.Command{Use: "index DIR", Short: "Write one CDXJ index of the archives of all workers",
 			Args: oneArgument("index requires the directory of the archives"),
@@ -64,8 +68,11 @@ func (a *app) queueCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) engineCommand(use, short string, args cobra.PositionalArgs, do func(context.Context, *jetstream.Engine, []string) error) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Args: args, RunE: func(cmd *cobra.Command, args []string) error {
+func (a *app) engineCommand(
+	use, short string, args cobra.PositionalArgs,
+	do func(context.Context, *jetstream.Engine, []string) error,
+) *cobra.Command {
+	run := func(cmd *cobra.Command, args []string) error {
 		a.queueFlags.mustExist = true
 		e, done, err := a.queueFlags.open(cmd.Context(), nil)
 		if err != nil {
@@ -73,17 +80,21 @@ func (a *app) engineCommand(use, short string, args cobra.PositionalArgs, do fun
 		}
 		defer done()
 		return do(cmd.Context(), e, args)
-	}}
+	}
+	cmd := &cobra.Command{Use: use, Short: short, Args: args, RunE: run}
 	a.queueFlags.define(cmd.Flags())
 	return cmd
 }
 
 var purges = map[string]func(*jetstream.Engine, context.Context) (uint64, error){
-	"jobs": (*jetstream.Engine).PurgeJobs, "results": (*jetstream.Engine).PurgeResults, "dead": (*jetstream.Engine).PurgeDead,
+	"jobs":    (*jetstream.Engine).PurgeJobs,
+	"results": (*jetstream.Engine).PurgeResults,
+	"dead":    (*jetstream.Engine).PurgeDead,
 }
 
 func (a *app) purgeCommand() *cobra.Command {
-	cmd := a.engineCommand("purge jobs|results|dead|crawl", "Delete all jobs, results or dead letters, or a crawl",
+	cmd := a.engineCommand("purge jobs|results|dead|crawl",
+		"Delete all jobs, results or dead letters, or a crawl",
 		func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 || args[0] != "crawl" && purges[args[0]] == nil {
 				return usage("purge requires one of jobs, results, dead and crawl")
@@ -103,36 +114,41 @@ func (a *app) purgeCommand() *cobra.Command {
 			}
 			return err
 		})
-	cmd.ValidArgsFunction = cobra.FixedCompletions([]string{"jobs", "results", "dead", "crawl"}, cobra.ShellCompDirectiveNoFileComp)
+	kinds := []string{"jobs", "results", "dead", "crawl"}
+	cmd.ValidArgsFunction = cobra.FixedCompletions(kinds, cobra.ShellCompDirectiveNoFileComp)
 	return cmd
 }
 
+func statusOf(ctx context.Context, e queue.Admin) (s *queue.Status, state queue.State, err error) {
+	if s, err = e.Status(ctx); err == nil {
+		state, err = e.State(ctx)
+	}
+	return s, state, err
+}
+
 func (a *app) status(ctx context.Context, e *jetstream.Engine, asJSON bool) error {
-	s, err := e.Status(ctx)
+	s, state, err := statusOf(ctx, e)
 	if err != nil {
 		return err
 	}
-	if a.queueFlags.crawl != "" {
+	name := a.queueFlags.crawl
+	if name != "" {
 		if _, err := queue.LoadCrawl(ctx, e); err != nil {
 			return err
 		}
 	}
-	state, err := e.State(ctx)
-	if err != nil {
-		return err
-	}
-	word := stateWord(state, s.Depth(), a.queueFlags.crawl != "")
+	word := stateWord(state, s.Depth(), name != "")
 	if asJSON {
 		return fileError(render.WriteJSON(a.out, struct {
 			Crawl string `json:"crawl,omitempty"`
 			State string `json:"state"`
 			*queue.Status
-		}{a.queueFlags.crawl, word, s}))
+		}{name, word, s}))
 	}
 	var b bytes.Buffer
 	switch {
-	case a.queueFlags.crawl != "":
-		fmt.Fprintf(&b, "%s: %s, %d pages visited, %d pages left\n", a.queueFlags.crawl, word, s.Results, s.Depth())
+	case name != "":
+		fmt.Fprintf(&b, "%s: %s, %d pages visited, %d pages left\n", name, word, s.Results, s.Depth())
 	case word == "drained":
 		fmt.Fprintln(&b, "drained: submissions are refused, and no jobs are left")
 	case state != queue.Running:
@@ -142,7 +158,8 @@ func (a *app) status(ctx context.Context, e *jetstream.Engine, asJSON bool) erro
 	for _, p := range queue.Priorities {
 		fmt.Fprintf(&b, "%-8s %10d %10d\n", p, s.Waiting[p], s.Taken[p])
 	}
-	fmt.Fprintf(&b, "%d results, %d dead letters, %d bytes, on %s", s.Results, s.Dead, s.Bytes, fetch.Printable(s.Server))
+	server := fetch.Printable(s.Server)
+	fmt.Fprintf(&b, "%d results, %d dead letters, %d bytes, on %s", s.Results, s.Dead, s.Bytes, server)
 	if s.Replicas > 1 {
 		fmt.Fprintf(&b, ", %d replicas, %d missing", s.Replicas, s.Missing)
 	}
@@ -152,7 +169,9 @@ func (a *app) status(ctx context.Context, e *jetstream.Engine, asJSON bool) erro
 }
 
 // results prints events. Each gets its sequence number, which --after accepts.
-func (a *app) results(ctx context.Context, e *jetstream.Engine, after uint64, follow bool, chosen *selection) error {
+func (a *app) results(
+	ctx context.Context, e *jetstream.Engine, after uint64, follow bool, chosen *selection,
+) error {
 	if err := chosen.check(); err != nil {
 		return err
 	}
@@ -203,11 +222,8 @@ func (a *app) dead(ctx context.Context, e *jetstream.Engine, asJSON bool, chosen
 				*queue.Letter
 			}{d.ID, l})
 		} else {
-			url := l.URL
-			if url == "" {
-				url = "(no job)"
-			}
-			_, err = fmt.Fprintf(a.out, "%s %s %s: %s\n", fetch.Printable(d.ID), l.Time.Format(time.RFC3339), fetch.Printable(url), fetch.Printable(l.Error))
+			_, err = fmt.Fprintf(a.out, "%s %s %s: %s\n", fetch.Printable(d.ID), l.Time.Format(time.RFC3339),
+				fetch.Printable(cmp.Or(l.URL, "(no job)")), fetch.Printable(l.Error))
 		}
 		if err != nil {
 			return fileError(err)

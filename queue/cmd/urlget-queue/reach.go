@@ -30,29 +30,39 @@ type queueFlags struct {
 
 func (r *queueFlags) define(f *pflag.FlagSet) {
 	f.SortFlags = false
-	f.StringVar(&r.url, "nats", "", "connect to the NATS servers at `URL`, separated by commas (default $URLGET_NATS, or nats://127.0.0.1:4222)")
+	f.StringVar(&r.url, "nats", "",
+		"connect to the NATS servers at `URL`, separated by commas "+
+			"(default $URLGET_NATS, or nats://127.0.0.1:4222)")
 	f.StringVar(&r.embedded, "embedded", "", "keep the queue in `DIR` and run an embedded server")
 	f.StringVar(&r.name, "name", "urlget", "use the queue `NAME`")
 	f.StringVar(&r.crawl, "crawl", "", "use the queue of the crawl `NAME`")
 	f.StringVar(&r.creds, "creds", "", "log in with the credentials in `FILE`")
 	f.StringVar(&r.nkey, "nkey", "", "log in with the key whose seed is in `FILE`")
-	f.StringVar(&r.ca, "nats-ca", "", "trust only NATS servers of the certificate authorities in `FILE` (PEM)")
+	f.StringVar(&r.ca, "nats-ca", "",
+		"trust only NATS servers of the certificate authorities in `FILE` (PEM)")
 	f.StringVar(&r.cert, "nats-cert", "", "present the client certificate in `FILE` (PEM) to NATS")
 	f.StringVar(&r.key, "nats-key", "", "read the private key for --nats-cert from `FILE` (PEM)")
 	f.IntVar(&r.replicas, "replicas", 1, "when creating the queue: keep it on `N` servers")
-	f.Int64Var(&r.maxJobs, "max-jobs", 0, "when creating the queue: limit it to `N` jobs of each priority (0 for no limit)")
-	f.DurationVar(&r.ackWait, "ack-wait", time.Minute, "when creating the queue: redeliver jobs of a worker that does not report for `TIME`")
+	f.Int64Var(&r.maxJobs, "max-jobs", 0,
+		"when creating the queue: limit it to `N` jobs of each priority (0 for no limit)")
+	f.DurationVar(&r.ackWait, "ack-wait", time.Minute,
+		"when creating the queue: redeliver jobs of a worker that does not report for `TIME`")
 }
 
 // minAckWait leaves a worker time to extend its jobs over a slow network.
 const minAckWait = 5 * time.Second
 
 // open opens the queue. With --embedded, it uses the server of another process if one is running.
-func (r *queueFlags) open(ctx context.Context, logger *slog.Logger) (e *jetstream.Engine, done func(), err error) {
+func (r *queueFlags) open(
+	ctx context.Context, logger *slog.Logger,
+) (e *jetstream.Engine, done func(), err error) {
 	// $URLGET_NATS is not the default of the flag, because help prints defaults and the URL may
 	// contain a login.
-	opts := jetstream.Options{URL: cmp.Or(r.url, os.Getenv("URLGET_NATS")), Credentials: r.creds, NKey: r.nkey, Name: r.name, Replicas: r.replicas, MaxJobs: r.maxJobs, AckWait: r.ackWait,
-		Logger: logger, Crawl: r.crawl, Existing: r.mustExist, Wait: r.longRunning}
+	opts := jetstream.Options{
+		URL: cmp.Or(r.url, os.Getenv("URLGET_NATS")), Credentials: r.creds, NKey: r.nkey, Name: r.name,
+		Replicas: r.replicas, MaxJobs: r.maxJobs, AckWait: r.ackWait,
+		Logger: logger, Crawl: r.crawl, Existing: r.mustExist, Wait: r.longRunning,
+	}
 	if r.ackWait < minAckWait {
 		return nil, nil, usage("--ack-wait must be %v or more", minAckWait)
 	}
@@ -71,7 +81,8 @@ func (r *queueFlags) open(ctx context.Context, logger *slog.Logger) (e *jetstrea
 	return e, func() { e.Close() }, nil
 }
 
-const oneServer = "the queue is kept on one server, whose power failure can lose jobs: check with \"urlget queue audit\""
+const oneServer = "the queue is kept on one server, whose power failure can lose jobs: " +
+	"check with \"urlget queue audit\""
 
 // onOneServer reports whether a queue of other servers is kept on one of them.
 func (r *queueFlags) onOneServer(ctx context.Context, e *jetstream.Engine) bool {
@@ -82,7 +93,9 @@ func (r *queueFlags) onOneServer(ctx context.Context, e *jetstream.Engine) bool 
 	return err == nil && s.Replicas <= 1
 }
 
-func (r *queueFlags) openEmbedded(ctx context.Context, opts jetstream.Options) (*jetstream.Engine, func(), error) {
+func (r *queueFlags) openEmbedded(
+	ctx context.Context, opts jetstream.Options,
+) (*jetstream.Engine, func(), error) {
 	if r.replicas != 1 || r.creds != "" || r.nkey != "" {
 		return nil, nil, usage("--embedded cannot be combined with --replicas, --creds and --nkey")
 	}
@@ -92,14 +105,12 @@ func (r *queueFlags) openEmbedded(ctx context.Context, opts jetstream.Options) (
 	}
 	opts.URL = url
 	var stop func()
+	open := jetstream.Open
 	if s != nil {
 		opts.InProcess = s
 		stop = func() { s.Close() }
 	} else {
 		stop = r.takeOver(ctx, url)
-	}
-	open := jetstream.Open
-	if s == nil {
 		open = openShared
 	}
 	e, err := open(ctx, opts)
@@ -144,7 +155,8 @@ func (r *queueFlags) takeOver(ctx context.Context, url string) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	server := make(chan *embedded.Server, 1)
 	go func() {
-		s, _ := embedded.TakeOver(ctx, r.embedded, url, r.longRunning) // without one, the queue is unreachable
+		// Without a server, the queue is unreachable.
+		s, _ := embedded.TakeOver(ctx, r.embedded, url, r.longRunning)
 		server <- s
 	}()
 	return func() {
@@ -171,7 +183,8 @@ func (r *queueFlags) server(ctx context.Context) (*embedded.Server, string, erro
 			return nil, "", err
 		}
 		waited := time.Since(begun)
-		if url, stays := embedded.Find(r.embedded); url != "" && (stays || !r.longRunning || waited > shortLivedWait) {
+		url, stays := embedded.Find(r.embedded)
+		if url != "" && (stays || !r.longRunning || waited > shortLivedWait) {
 			return nil, url, nil
 		}
 		if waited > 2*shortLivedWait {

@@ -55,7 +55,9 @@ func (s *selection) isZero() bool {
 
 func (s *selection) has(rawURL, class, worker string, at time.Time) bool {
 	switch {
-	case s.class != "" && s.class != class, s.worker != "" && s.worker != worker, !s.begin.IsZero() && at.Before(s.begin):
+	case s.class != "" && s.class != class,
+		s.worker != "" && s.worker != worker,
+		!s.begin.IsZero() && at.Before(s.begin):
 		return false
 	case s.url != "" && !matches(s.url, rawURL):
 		return false

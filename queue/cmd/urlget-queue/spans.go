@@ -12,7 +12,9 @@ const flushTimeout = 5 * time.Second
 
 // openSpans returns the tracer of a worker, or nil if the environment disables spans. The function
 // flush sends the remaining spans, at most until the grace period after the end of ctx is over.
-func openSpans(ctx context.Context, grace time.Duration, logger *slog.Logger) (_ *otel.Tracer, flush func(), err error) {
+func openSpans(
+	ctx context.Context, grace time.Duration, logger *slog.Logger,
+) (_ *otel.Tracer, flush func(), err error) {
 	spans, err := otel.Open(ctx, "urlget-queue", logger)
 	if err != nil {
 		return nil, nil, usage("%v", err)

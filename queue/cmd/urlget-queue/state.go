@@ -23,17 +23,22 @@ func (a *app) stateCommands() []*cobra.Command {
 		name, short, long string
 		state             queue.State
 	}{
-		{"pause", "Pause the queue: workers start no more jobs", `Pause the queue or, with --crawl NAME, the crawl. Workers notice within seconds
+		{"pause", "Pause the queue: workers start no more jobs",
+			`Pause the queue or, with --crawl NAME, the crawl. Workers notice within seconds
 and start no more jobs. Running jobs finish, and submissions are accepted.
 "urlget queue resume" continues.`, queue.Paused},
-		{"resume", "Resume a paused or draining queue", `Resume the queue or, with --crawl NAME, the crawl, after "urlget queue pause" or
+		{"resume", "Resume a paused or draining queue",
+			`Resume the queue or, with --crawl NAME, the crawl, after "urlget queue pause" or
 "urlget queue drain".`, queue.Running},
-		{"drain", "Refuse submissions and finish the jobs that are there", `Refuse submissions to the queue or, with --crawl NAME, new seeds of the crawl.
+		{"drain", "Refuse submissions and finish the jobs that are there",
+			`Refuse submissions to the queue or, with --crawl NAME, new seeds of the crawl.
 Workers finish the jobs that are there. A crawl still follows its links.
 "urlget queue resume" accepts submissions again.`, queue.Draining},
 	} {
 		cmd := a.engineCommand(c.name, c.short, noArguments,
-			func(ctx context.Context, e *jetstream.Engine, _ []string) error { return a.setState(ctx, e, c.state) })
+			func(ctx context.Context, e *jetstream.Engine, _ []string) error {
+				return a.setState(ctx, e, c.state)
+			})
 		cmd.Long = c.long
 		if c.state == queue.Paused {
 			cmd.Aliases = []string{"stop"} // the former name

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"os"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/queue"
 	"github.com/urlget/urlget/queue/jetstream"
 	"github.com/urlget/urlget/queue/s3"
@@ -24,10 +22,13 @@ type storeFlags struct {
 }
 
 func (k *storeFlags) define(f *pflag.FlagSet) {
-	f.StringVar(&k.location, "artefacts", "artefacts", "store contents in `DIR`, in s3://BUCKET/PREFIX, or in the object store of NATS (nats:)")
-	f.StringVar(&k.endpoint, "s3-endpoint", "", "use the S3 endpoint `URL` (default $AWS_ENDPOINT_URL, or Amazon's)")
+	f.StringVar(&k.location, "artefacts", "artefacts",
+		"store contents in `DIR`, in s3://BUCKET/PREFIX, or in the object store of NATS (nats:)")
+	f.StringVar(&k.endpoint, "s3-endpoint", "",
+		"use the S3 endpoint `URL` (default $AWS_ENDPOINT_URL, or Amazon's)")
 	f.StringVar(&k.region, "s3-region", "", "use the S3 region `NAME` (default $AWS_REGION)")
-	f.StringVar(&k.credentials, "s3-credentials", "", "read the S3 credentials from `FILE`, not from $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY")
+	f.StringVar(&k.credentials, "s3-credentials", "",
+		"read the S3 credentials from `FILE`, not from $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY")
 }
 
 // open opens the store. It uses e if inQueue returns true.
@@ -45,13 +46,18 @@ func (k *storeFlags) open(ctx context.Context, e *jetstream.Engine) (_ queue.Sto
 	if bucket == "" {
 		return nil, nil, usage("--artefacts requires s3://BUCKET/PREFIX")
 	}
-	s, err := s3.Open(ctx, s3.Options{Endpoint: cmp.Or(k.endpoint, os.Getenv("AWS_ENDPOINT_URL")), Region: cmp.Or(k.region, os.Getenv("AWS_REGION")),
-		Bucket: bucket, Prefix: prefix, Credentials: k.credentials})
+	s, err := s3.Open(ctx, s3.Options{
+		Endpoint: cmp.Or(k.endpoint, os.Getenv("AWS_ENDPOINT_URL")),
+		Region:   cmp.Or(k.region, os.Getenv("AWS_REGION")),
+		Bucket:   bucket, Prefix: prefix, Credentials: k.credentials,
+	})
 	return s, func() { s.Close() }, err
 }
 
 // openExisting is open for a directory that must exist.
-func (k *storeFlags) openExisting(ctx context.Context, e *jetstream.Engine) (_ queue.Store, done func(), err error) {
+func (k *storeFlags) openExisting(
+	ctx context.Context, e *jetstream.Engine,
+) (_ queue.Store, done func(), err error) {
 	if !strings.Contains(k.location, ":") {
 		if _, err := os.Stat(k.location); err != nil {
 			return nil, nil, fileError(err) // open would create it
@@ -112,7 +118,8 @@ were purged. The store must not be shared with queues of other names.`,
 	k.define(cmd.Flags())
 	cmd.Flags().BoolVar(&u.list, "unused", false, "list the contents that no result names")
 	cmd.Flags().BoolVar(&u.remove, "delete", false, "with --unused, also delete them; no job may be running")
-	cmd.Flags().DurationVar(&u.older, "older-than", time.Hour, "with --unused, skip contents that were stored within `TIME`")
+	cmd.Flags().DurationVar(&u.older, "older-than", time.Hour,
+		"with --unused, skip contents that were stored within `TIME`")
 	return cmd
 }
 
@@ -122,8 +129,6 @@ func (a *app) content(ctx context.Context, s queue.Store, sum string) error {
 		return fileError(err)
 	}
 	defer r.Close()
-	if _, err = io.Copy(a.out, r); err != nil && !errors.Is(err, context.Canceled) && fetch.CodeOf(err) == "" {
-		return fileError(err)
-	}
-	return err
+	_, err = io.Copy(a.out, r)
+	return fileError(err)
 }

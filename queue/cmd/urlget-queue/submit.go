@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -47,13 +48,19 @@ links are those of "urlget -r". The logins of the seeds and the cookies of
 	}
 	f := cmd.Flags()
 	a.queueFlags.define(f)
-	f.StringVarP(&s.list, "input-file", "i", "", "also submit the URLs in `FILE`, or in standard input if it is -: one per line, or jobs as JSON")
-	f.StringVar(&s.priority, "priority", string(queue.Normal), "set the priority to `WORD`: high, normal or low")
-	f.StringVar(&s.receipt, "receipt", "", "append the list line, key and ID of each job to `FILE`, for \"queue audit\"")
+	f.StringVarP(&s.list, "input-file", "i", "",
+		"also submit the URLs in `FILE`, or in standard input if it is -: one per line, or jobs as JSON")
+	f.StringVar(&s.priority, "priority", string(queue.Normal),
+		"set the priority to `WORD`: high, normal or low")
+	f.StringVar(&s.receipt, "receipt", "",
+		"append the list line, key and ID of each job to `FILE`, for \"queue audit\"")
 	words := []string{string(queue.High), string(queue.Normal), string(queue.Low)}
-	cmd.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	complete := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+	cmd.RegisterFlagCompletionFunc("priority", complete)
 	s.follow.define(f)
-	f.StringVar(&s.cookies, "load-cookies", "", "with --crawl, send the cookies in `FILE` (cookies.txt) to their hosts; replaces those of an earlier submit")
+	f.StringVar(&s.cookies, "load-cookies", "",
+		"with --crawl, send the cookies in `FILE` (cookies.txt) to their hosts; replaces those "+
+			"of an earlier submit")
 	f.BoolVarP(&s.quiet, "quiet", "q", false, "print only errors")
 	return cmd
 }
@@ -62,10 +69,8 @@ func (s *submitFlags) check(crawl string, given []string) error {
 	if s.list == "" && len(given) == 0 {
 		return usage("submit requires a URL")
 	}
-	switch queue.Priority(s.priority) {
-	case queue.High, queue.Normal, queue.Low:
-	default:
-		return usage("--priority must be high, normal or low, not %q", s.priority)
+	if err := checkPriority(s.priority); err != nil {
+		return err
 	}
 	if set := s.follow.firstSet(); crawl == "" && set != "" {
 		return usage("--%s requires --crawl NAME", set)
@@ -75,6 +80,13 @@ func (s *submitFlags) check(crawl string, given []string) error {
 	}
 	if s.receipt != "" && crawl != "" {
 		return usage("--receipt does not apply to --crawl")
+	}
+	return nil
+}
+
+func checkPriority(word string) error {
+	if !slices.Contains(queue.Priorities, queue.Priority(word)) {
+		return usage("--priority must be high, normal or low, not %q", word)
 	}
 	return nil
 }
@@ -128,7 +140,8 @@ func (a *app) submit(ctx context.Context, s *submitFlags, args []string) error {
 		}
 	}
 	if !s.quiet {
-		fmt.Fprintf(a.err, "%d submitted, %d duplicate, %d refused\n", sub.submitted, sub.duplicates, sub.refused)
+		fmt.Fprintf(a.err, "%d submitted, %d duplicate, %d refused\n",
+			sub.submitted, sub.duplicates, sub.refused)
 		if sub.submitted > 0 && a.queueFlags.onOneServer(ctx, e) {
 			fmt.Fprintln(a.err, "warning:", oneServer)
 		}
@@ -198,7 +211,8 @@ func (s *submitter) take(ctx context.Context, place, text string) error {
 			fmt.Fprintf(s.err, "urlget: stopped after %d URLs\n", n)
 		}
 		if errors.Is(err, queue.ErrDraining) {
-			err = &fetch.Error{Code: class, Err: fmt.Errorf("%w; use \"urlget queue resume\" to accept them", queue.ErrDraining)}
+			err = fmt.Errorf("%w; use \"urlget queue resume\" to accept them", queue.ErrDraining)
+			err = &fetch.Error{Code: class, Err: err}
 		}
 		return err
 	}
@@ -247,7 +261,8 @@ func parse(text string) (uri.URI, error) {
 	case err != nil:
 		return u, &fetch.Error{Code: fetch.ErrURL, Err: err}
 	case !u.IsAbs():
-		return u, &fetch.Error{Code: fetch.ErrURL, URL: u.Redacted(), Err: errors.New("the URL has no scheme")}
+		err = errors.New("the URL has no scheme")
+		return u, &fetch.Error{Code: fetch.ErrURL, URL: u.Redacted(), Err: err}
 	}
 	return u, nil
 }

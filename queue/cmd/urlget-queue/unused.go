@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -20,7 +19,8 @@ type unusedFlags struct {
 // errBusy is the error of queue content --delete while jobs run. A worker may be about to name a
 // content that was stored before.
 var errBusy = &fetch.Error{Code: fetch.ErrRefused,
-	Err: errors.New("jobs are unfinished, and may need the contents; use \"urlget queue drain\" and wait until the queue is empty")}
+	Err: errors.New("jobs are unfinished, and may need the contents; " +
+		"use \"urlget queue drain\" and wait until the queue is empty")}
 
 func (a *app) unused(ctx context.Context, e *jetstream.Engine, s queue.Store, u *unusedFlags) error {
 	l, ok := s.(queue.Lister)
@@ -35,7 +35,7 @@ func (a *app) unused(ctx context.Context, e *jetstream.Engine, s queue.Store, u 
 				return err
 			}
 		}
-		return addUsed(ctx, e, used)
+		return eachEvent(ctx, e, func(_ string, ev *queue.Event) { used[ev.SHA256] = true })
 	})
 	if err != nil {
 		return err
@@ -55,7 +55,8 @@ func (a *app) unused(ctx context.Context, e *jetstream.Engine, s queue.Store, u 
 		}
 		n++
 		bytes += c.Size
-		if _, err := fmt.Fprintf(a.out, "%s %d %s\n", c.SHA256, c.Size, c.Time.UTC().Format(time.RFC3339)); err != nil {
+		stored := c.Time.UTC().Format(time.RFC3339)
+		if _, err := fmt.Fprintf(a.out, "%s %d %s\n", c.SHA256, c.Size, stored); err != nil {
 			return fileError(err)
 		}
 	}
@@ -98,11 +99,7 @@ func (a *app) eachQueue(ctx context.Context, e *jetstream.Engine, do func(*jetst
 // checkIdle returns an error if a worker may be executing a job. Jobs that a worker has returned
 // still count as taken.
 func checkIdle(ctx context.Context, e queue.Admin) error {
-	s, err := e.Status(ctx)
-	if err != nil {
-		return err
-	}
-	state, err := e.State(ctx)
+	s, state, err := statusOf(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -114,17 +111,4 @@ func checkIdle(ctx context.Context, e queue.Admin) error {
 		return nil
 	}
 	return errBusy
-}
-
-func addUsed(ctx context.Context, e queue.Admin, used map[string]bool) error {
-	for r, err := range e.Results(ctx, 0, false) {
-		if err != nil {
-			return err
-		}
-		var ev queue.Event
-		if json.Unmarshal(r.Data, &ev) == nil && ev.SHA256 != "" {
-			used[ev.SHA256] = true
-		}
-	}
-	return nil
 }

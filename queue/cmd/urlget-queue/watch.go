@@ -52,7 +52,8 @@ each interval: the number of jobs, results, dead letters and workers, the
 results per second, and the time until all jobs have ended at that rate. The
 links that a crawl will find and jobs that wait for a retry may take longer.`
 	cmd.Flags().DurationVar(&w.interval, "interval", 2*time.Second, "print a line every `TIME`")
-	cmd.Flags().BoolVar(&w.untilEmpty, "until-empty", false, "exit when the queue is empty and no worker has a job")
+	cmd.Flags().BoolVar(&w.untilEmpty, "until-empty", false,
+		"exit when the queue is empty and no worker has a job")
 	cmd.Flags().BoolVar(&w.asJSON, "json", false, "print JSON Lines")
 	return cmd
 }
@@ -98,11 +99,7 @@ func isRetryable(err error) bool {
 func (a *app) sample(ctx context.Context, e queue.Admin, last *sample) (*sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	status, err := e.Status(ctx)
-	if err != nil {
-		return nil, err
-	}
-	state, err := e.State(ctx)
+	status, state, err := statusOf(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -110,12 +107,16 @@ func (a *app) sample(ctx context.Context, e queue.Admin, last *sample) (*sample,
 	if err != nil && fetch.CodeOf(err) != fetch.ErrRefused {
 		return nil, err
 	}
-	s := &sample{Time: time.Now(), Workers: workers, State: stateWord(state, status.Depth(), a.queueFlags.crawl != ""), Results: status.Results, Dead: status.Dead}
+	s := &sample{
+		Time: time.Now(), State: stateWord(state, status.Depth(), a.queueFlags.crawl != ""),
+		Results: status.Results, Dead: status.Dead, Workers: workers,
+	}
 	for _, p := range queue.Priorities {
 		s.Waiting += status.Waiting[p]
 		s.Taken += status.Taken[p]
 	}
-	if last == nil || s.Results < last.Results || !s.Time.After(last.Time) { // results may have been purged
+	purged := last != nil && s.Results < last.Results
+	if last == nil || purged || !s.Time.After(last.Time) {
 		return s, nil
 	}
 	rate := float64(s.Results-last.Results) / s.Time.Sub(last.Time).Seconds()
@@ -132,7 +133,9 @@ func (a *app) printSample(s *sample, first, asJSON bool) error {
 		return render.WriteJSON(a.out, s)
 	}
 	if first {
-		if _, err := fmt.Fprintf(a.out, "%-8s %-8s %9s %9s %9s %7s %7s %9s  %s\n", "time", "state", "waiting", "taken", "results", "dead", "workers", "per s", "remaining"); err != nil {
+		_, err := fmt.Fprintf(a.out, "%-8s %-8s %9s %9s %9s %7s %7s %9s  %s\n", "time", "state", "waiting",
+			"taken", "results", "dead", "workers", "per s", "remaining")
+		if err != nil {
 			return err
 		}
 	}
@@ -146,7 +149,8 @@ func (a *app) printSample(s *sample, first, asJSON bool) error {
 	if s.Remaining != nil {
 		remaining = (time.Duration(*s.Remaining) * time.Second).String()
 	}
-	_, err := fmt.Fprintf(a.out, "%-8s %-8s %9d %9d %9d %7d %7s %9s  %s\n", s.Time.Format(time.TimeOnly), s.State, s.Waiting, s.Taken, s.Results, s.Dead,
+	_, err := fmt.Fprintf(a.out, "%-8s %-8s %9d %9d %9d %7d %7s %9s  %s\n",
+		s.Time.Format(time.TimeOnly), s.State, s.Waiting, s.Taken, s.Results, s.Dead,
 		cmp.Or(workers, "-"), cmp.Or(rate, "-"), cmp.Or(remaining, "-"))
 	return err
 }

@@ -62,7 +62,8 @@ case.`,
 	f := cmd.Flags()
 	a.queueFlags.define(f)
 	f.IntVarP(&l.jobs, "jobs", "j", 4, "run `N` jobs at once")
-	f.IntVar(&l.perHost, "per-host", 2, "limit all workers together to `N` transfers at once per host; must be equal for all workers")
+	f.IntVar(&l.perHost, "per-host", 2,
+		"limit all workers together to `N` transfers at once per host; must be equal for all workers")
 	f.DurationVar(&l.wait, "wait", 0, "wait `TIME` after a transfer before the next one from the same host")
 	f.IntVarP(&l.tries, "tries", "t", 5, "make a job a dead letter after `N` failures")
 	l.artefacts.define(f)
@@ -72,7 +73,8 @@ case.`,
 	f.UintSliceVar(&l.ports, "allow-port", nil, "allow the reserved `PORT`s")
 	f.Int64Var(&l.maxSize, "max-size", 0, "refuse bodies of more than `N` bytes")
 	f.Var(&l.maxTime, "max-time", "limit an attempt at a URL to `SECONDS`")
-	f.DurationVar(&l.grace, "grace", 30*time.Second, "after a signal, wait up to `TIME` for current transfers")
+	f.DurationVar(&l.grace, "grace", 30*time.Second,
+		"after a signal, wait up to `TIME` for current transfers")
 	f.StringVar(&l.listen, "listen", "", "serve /metrics, /healthz and /readyz at the loopback `ADDRESS`")
 	l.network.define(f)
 	f.BoolVar(&l.json, "log-json", false, "write the log as JSON Lines")
@@ -126,8 +128,12 @@ func (l *workFlags) logger(w io.Writer) *slog.Logger {
 // worker returns the worker that the flags describe, without engine, store, archive and client.
 func (l *workFlags) worker(logger *slog.Logger) *queue.Worker {
 	name, _ := os.Hostname()
-	w := &queue.Worker{Name: fmt.Sprintf("%s/%d", name, os.Getpid()), Parallel: l.jobs, PerHost: l.perHost, Delay: l.wait,
-		Retry: retry.Policy{Tries: l.tries}, Grace: l.grace, MaxTime: time.Duration(l.maxTime), Metrics: &queue.Metrics{}, Hint: hint, Logger: logger}
+	w := &queue.Worker{
+		Name:     fmt.Sprintf("%s/%d", name, os.Getpid()),
+		Parallel: l.jobs, PerHost: l.perHost, Delay: l.wait, Retry: retry.Policy{Tries: l.tries},
+		Grace: l.grace, MaxTime: time.Duration(l.maxTime),
+		Metrics: &queue.Metrics{}, Hint: hint, Logger: logger,
+	}
 	if l.grace == 0 {
 		w.Grace = -1
 	}
@@ -184,7 +190,8 @@ func (a *app) work(ctx context.Context, l *workFlags) error {
 			return err
 		}
 		defer archive.Close()
-		recorders, w.Sync, w.Cookies = append(recorders, recorder), archive.Sync, restrictOnUse(archive, w.Cookies)
+		recorders = append(recorders, recorder)
+		w.Sync, w.Cookies = archive.Sync, restrictOnUse(archive, w.Cookies)
 	}
 	if spans != nil {
 		recorders, w.Trace = append(recorders, spans.Recorder()), spans.Attempt
@@ -205,7 +212,9 @@ func (a *app) work(ctx context.Context, l *workFlags) error {
 	return l.run(ctx, w, e, end)
 }
 
-func (l *workFlags) run(ctx context.Context, w *queue.Worker, e *jetstream.Engine, end context.CancelCauseFunc) error {
+func (l *workFlags) run(
+	ctx context.Context, w *queue.Worker, e *jetstream.Engine, end context.CancelCauseFunc,
+) error {
 	w.Logger.Info("started", "worker", w.Name, "jobs", l.jobs)
 	if l.untilEmpty {
 		go waitUntilEmpty(ctx, e, w.Logger, end)
@@ -222,7 +231,9 @@ var errEmpty = errors.New("the queue is empty")
 
 // waitUntilEmpty ends the worker when the queue is empty. Links are queued before their page ends,
 // so that an empty queue has no further work. A crawl must have been started.
-func waitUntilEmpty(ctx context.Context, e *jetstream.Engine, logger *slog.Logger, end context.CancelCauseFunc) {
+func waitUntilEmpty(
+	ctx context.Context, e *jetstream.Engine, logger *slog.Logger, end context.CancelCauseFunc,
+) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
@@ -249,7 +260,9 @@ func waitUntilEmpty(ctx context.Context, e *jetstream.Engine, logger *slog.Logge
 
 const statusTimeout = 5 * time.Second
 
-func serveMetrics(addr string, e *jetstream.Engine, m *queue.Metrics, logger *slog.Logger) (stop func(), err error) {
+func serveMetrics(
+	addr string, e *jetstream.Engine, m *queue.Metrics, logger *slog.Logger,
+) (stop func(), err error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {

@@ -52,7 +52,8 @@ func (a *app) workers(ctx context.Context, e queue.Admin, asJSON bool) error {
 		if w.Paused {
 			paused = " paused"
 		}
-		fmt.Fprintf(&b, "%-*s %8d %9d %7.1f  %s%s\n", width, fetch.Printable(w.Name), w.Running, w.Ended, w.Rate, w.Started.UTC().Format(time.RFC3339), paused)
+		fmt.Fprintf(&b, "%-*s %8d %9d %7.1f  %s%s\n", width, fetch.Printable(w.Name), w.Running, w.Ended,
+			w.Rate, w.Started.UTC().Format(time.RFC3339), paused)
 	}
 	_, err = a.out.Write(b.Bytes())
 	return fileError(err)
