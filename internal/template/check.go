@@ -164,7 +164,9 @@ func (c *checker) escape() (escape, error) {
 	switch {
 	case slices.Contains(urlAttrs, c.attr):
 		return [...]escape{atStart: asURL, afterStart: asRest, afterQuery: asQuery}[c.part], nil
-	case slices.Contains(shownAttrs, c.attr), strings.HasPrefix(c.attr, "aria-"), strings.HasPrefix(c.attr, "data-"):
+	case slices.Contains(shownAttrs, c.attr),
+		strings.HasPrefix(c.attr, "aria-"),
+		strings.HasPrefix(c.attr, "data-"):
 		return asText, nil
 	}
 	return 0, fmt.Errorf("no values in the attribute %s", c.attr)

@@ -172,7 +172,8 @@ func (s *section) matches(u uri.URI) bool {
 func (c *File) checkSecrets(table flags.Table) error {
 	for _, l := range c.all() {
 		if l.secret(table) {
-			err := fmt.Errorf("%s:%d: the file contains a secret but is readable by other users", c.path, l.number)
+			err := fmt.Errorf("%s:%d: the file contains a secret but is readable by other users",
+				c.path, l.number)
 			return &fetch.Error{Code: fetch.ErrFile, Err: err, Hint: "run chmod 600 " + c.path}
 		}
 	}
