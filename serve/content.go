@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/html/charset"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/fetchhttp"
 	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/uri"
@@ -242,18 +243,13 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 	req := &fetch.Request{}
 	fetchhttp.Ask(req, r.Header)
 	req.Accept = nil
-	s.retrieve(w, r, a, req, func(resp *fetch.Response) { attach(w, resp) })
+	s.retrieve(w, r, a, req, func(resp *fetch.Response) {
+		attach(w, resp, download.Name(a.url, &resp.Meta))
+	})
 }
 
-// attach sends a response as a file attachment.
-func attach(w http.ResponseWriter, resp *fetch.Response) {
-	name := resp.Name
-	if name == "" {
-		name = fetch.SafeName(resp.URL.LastSegment())
-	}
-	if name == "" {
-		name = "download"
-	}
+// attach sends a response as a file with a name, which the browser saves.
+func attach(w http.ResponseWriter, resp *fetch.Response, name string) {
 	status := fetchhttp.Describe(w.Header(), resp)
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
 	if w.Header().Get("Content-Type") == "" {

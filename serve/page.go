@@ -29,8 +29,6 @@ type page struct {
 	posted   bool      // the content is the response to a form and cannot be retrieved again
 	begun    bool
 	refresh  bool   // load the page again in two seconds
-	saves    bool   // offer to save the content
-	name     string // of the file, as the server suggests
 	failed   error  // error after the page was begun
 	class    string // class of the error that the page shows
 }
@@ -49,10 +47,7 @@ type head struct {
 	Download   string
 	Captures   string
 	Refresh    bool
-	Focus      bool   // start in the address bar
-	Saves      bool   // offer to save the content
-	Name       string // of the file
-	Downloads  bool
+	Focus      bool // start in the address bar
 	Queue      bool
 	Identities string // link to the choice of an identity
 	Identity   string // name of the current one
@@ -75,7 +70,7 @@ func (p *page) begin(status int, title string) {
 	}
 	p.begun = true
 	h := head{Title: fetch.Printable(title), URL: fetch.Printable(p.typed), Own: p.address.url.IsZero(), Archive: p.s.Archive != nil, Only: p.s.ArchiveOnly,
-		Past: p.s.completions(), Refresh: p.refresh, Focus: p.address.url.IsZero() && !p.refresh, Downloads: p.s.Downloads != "", Queue: p.s.Queue != nil}
+		Past: p.s.completions(), Refresh: p.refresh, Focus: p.address.url.IsZero() && !p.refresh, Queue: p.s.Queue != nil}
 	if !h.Own {
 		a := p.address
 		h.URL = fetch.Printable(a.url.Redacted())
@@ -87,7 +82,6 @@ func (p *page) begin(status int, title string) {
 		session := p.s.isSession(a.url.Scheme())
 		if !session && status < http.StatusBadRequest {
 			h.Download = p.s.link("/download", a)
-			h.Saves, h.Name = p.saves, p.name
 		}
 		if p.s.Archive != nil && !session {
 			h.Captures = p.s.link("/captures", a)
@@ -141,6 +135,7 @@ type foot struct {
 	Certificate []fact
 	Talk        []conversationLine
 	More        int
+	Command     string // the shell command that saves the content; "" if there is none
 }
 
 // end writes the page footer: the metadata and the conversation.
@@ -159,9 +154,20 @@ func (p *page) end(resp *fetch.Response) {
 	p.conversation.mu.Unlock()
 	if !captured.IsZero() && (resp == nil || resp.Capture == nil) {
 		f.About = append(f.About, fact{Name: "captured", Value: captured.UTC().Format(timeForm)})
+	} else if resp != nil {
+		f.Command = p.saveCommand(resp)
 	}
 	p.put("foot", f)
 	p.out.Flush()
+}
+
+// saveCommand returns the shell command that saves the content and can resume, or "" for content that
+// the command would not get: a capture, one of several representations, the response to a form.
+func (p *page) saveCommand(resp *fetch.Response) string {
+	if resp.Kind != fetch.KindObject || resp.Capture != nil || p.posted || p.address.view != "" {
+		return ""
+	}
+	return "urlget -c " + shellQuoted(p.address.url)
 }
 
 const timeForm = "2006-01-02 15:04:05 UTC"

@@ -384,7 +384,7 @@ func TestTypedURLs(t *testing.T) {
 // TestSlowServersAreWaitedFor checks that a page begins before its server responds.
 func TestSlowServersAreWaitedFor(t *testing.T) {
 	t.Parallel()
-	for want, answer := range map[string]http.HandlerFunc{"<dd>not_found</dd>": http.NotFound, "<button>Save</button>": func(w http.ResponseWriter, _ *http.Request) {
+	for want, answer := range map[string]http.HandlerFunc{"<dd>not_found</dd>": http.NotFound, "<dd><code>urlget -c &#39;http://127.0.0.1:": func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, "A text.")
 	}} {
 		t.Run(want, func(t *testing.T) {
@@ -405,7 +405,7 @@ func slowPage(t *testing.T, answer http.HandlerFunc) string {
 		answer(w, r)
 	}))
 	t.Cleanup(s.Close)
-	u := start(t, withDownloads(t.TempDir()))
+	u := start(t)
 	u.serve.SetDelay(time.Millisecond)
 	r := u.request(http.MethodPost, "/go", strings.NewReader(url.Values{"url": {s.URL}}.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")

@@ -67,9 +67,6 @@ type Options struct {
 	// pages. If it is empty, pages do not offer them. Client needs the TLS configuration of
 	// [Identify].
 	Identities string
-	// Downloads is the name of a directory in which pages save files. It is created when needed. If it
-	// is empty, files are saved by the browser only.
-	Downloads string
 	// Queue reports the state of a queue for the page /queue. It calls report with each sample, and
 	// with each failure to get one, until ctx ends. It is called once, at the first request of the
 	// page, and ctx ends with Close. If Queue is nil, the server does not have the page.
@@ -89,7 +86,6 @@ type Server struct {
 	marks      bookmarks
 	identities identities
 	logins     logins
-	savings    savings
 	readings   readings
 	queue      queueHistory
 	mux        *http.ServeMux
@@ -125,33 +121,29 @@ func New(opts Options) *Server {
 	}
 	s.mementoPath = newMementoPath(s.Token)
 	s.marks.file, s.history.file, s.identities.dir = opts.Bookmarks, opts.History, opts.Identities
-	s.savings.dir = opts.Downloads
 	s.mux = http.NewServeMux()
 	for pattern, f := range map[string]http.HandlerFunc{
-		"GET /{$}":               s.home,
-		"GET /view":              s.view,
-		"GET /search":            s.search,
-		"GET /download":          s.download,
-		"GET /captures":          s.captures,
-		"GET /archive":           s.archive,
-		"GET /archive/text":      s.searchText,
-		"GET /history":           s.showHistory,
-		"GET /identities":        s.showIdentities,
-		"POST /identities":       s.chooseIdentity,
-		"GET /downloads":         s.showSavings,
-		"POST /downloads":        s.save,
-		"POST /downloads/change": s.changeSaving,
-		"GET /queue":             s.showQueue,
-		"GET /keys":              s.showKeys,
-		"POST /go":               s.open,
-		"POST /form":             s.submitForm,
-		"GET /sent":              s.send,
-		"POST /session":          s.session,
-		"GET /terminal":          s.terminal,
-		"POST /login":            s.login,
-		"POST /bookmark":         s.bookmark,
-		"POST /unbookmark":       s.unbookmark,
-		"POST /forget":           s.forget,
+		"GET /{$}":          s.home,
+		"GET /view":         s.view,
+		"GET /search":       s.search,
+		"GET /download":     s.download,
+		"GET /captures":     s.captures,
+		"GET /archive":      s.archive,
+		"GET /archive/text": s.searchText,
+		"GET /history":      s.showHistory,
+		"GET /identities":   s.showIdentities,
+		"POST /identities":  s.chooseIdentity,
+		"GET /queue":        s.showQueue,
+		"GET /keys":         s.showKeys,
+		"POST /go":          s.open,
+		"POST /form":        s.submitForm,
+		"GET /sent":         s.send,
+		"POST /session":     s.session,
+		"GET /terminal":     s.terminal,
+		"POST /login":       s.login,
+		"POST /bookmark":    s.bookmark,
+		"POST /unbookmark":  s.unbookmark,
+		"POST /forget":      s.forget,
 	} {
 		s.mux.Handle(pattern, s.requireToken(f))
 	}
@@ -192,6 +184,12 @@ var pageFiles embed.FS
 
 // pages returns the templates of all pages. They are parsed on first use.
 var pages = sync.OnceValue(func() *template.Set { return template.Must(template.ParseFS(pageFiles, "pages/*.html")) })
+
+// Close ends the calls of Options.Queue.
+func (s *Server) Close() error {
+	s.queue.close()
+	return nil
+}
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -32,13 +32,18 @@ type dialog struct {
 func (p *page) dialog() dialog {
 	a := p.address
 	user, _ := a.url.User()
-	quoted := strings.ReplaceAll(fetch.Printable(a.url.Redacted()), "'", "%27") // the command is copied into a shell
-	d := dialog{Command: "urlget '" + quoted + "'", Host: fetch.Printable(hostPort(a.url)), Scheme: a.url.Scheme(),
+	d := dialog{Command: "urlget " + shellQuoted(a.url), Host: fetch.Printable(hostPort(a.url)), Scheme: a.url.Scheme(),
 		User: fetch.Printable(user), Fields: p.s.box(a, "", "").Fields, Off: p.s.Sessions == nil, Only: p.s.ArchiveOnly}
 	if !a.from.IsZero() {
 		d.From = fetch.Printable(a.from.Redacted())
 	}
 	return d
+}
+
+// shellQuoted returns a URL for a command that the user copies into a shell. A quote is escaped as in
+// URLs, because shells escape it in different ways.
+func shellQuoted(u uri.URI) string {
+	return "'" + strings.ReplaceAll(fetch.Printable(u.Redacted()), "'", "%27") + "'"
 }
 
 // hostPort returns the host of a URL, with the port unless it is the default.

@@ -186,7 +186,6 @@ func (p *page) object(resp *fetch.Response) {
 		p.fail(err)
 		return
 	}
-	p.offerSave(resp.Name)
 	family, _, _ := strings.Cut(kind, "/")
 	p.title = cmp.Or(documentTitle(kind, resp.ContentType, body), p.title)
 	if isFeed(kind, body) {
@@ -221,18 +220,6 @@ func (p *page) object(resp *fetch.Response) {
 	default:
 		p.put("file", struct{ Name, Type, Size, Link string }{fetch.Printable(p.title), fetch.Printable(kind), sizeText(resp.Size),
 			p.s.link("/download", p.address)})
-	}
-}
-
-// offerSave offers to save the content of the page as a file: above the page, or here if the page was
-// begun while it waited for the response.
-func (p *page) offerSave(name string) {
-	p.saves, p.name = p.s.Downloads != "" && !p.posted, name
-	if p.begun && p.saves {
-		p.put("save", struct {
-			Fields []field
-			Name   string
-		}{p.s.box(p.address, "", "").Fields, name})
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -131,12 +130,7 @@ func (a *app) serveArguments(args []string) (start uri.URI, err error) {
 func (a *app) pageOptions() (opts browse.Options, err error) {
 	o := a.opts.Serve
 	opts = browse.Options{Bookmarks: cmp.Or(o.Bookmarks, flags.ConfigFile("bookmarks")), History: o.History,
-		Identities: flags.ConfigFile("identities"), Downloads: cmp.Or(o.Downloads, flags.Downloads()), Insecure: a.opts.Trust.Insecure}
-	if opts.Downloads != "" {
-		if opts.Downloads, err = filepath.Abs(opts.Downloads); err != nil {
-			return opts, failure.File(err)
-		}
-	}
+		Identities: flags.ConfigFile("identities"), Insecure: a.opts.Trust.Insecure}
 	if o.Queue != nil {
 		q, err := newQueueWatcher(o.Queue)
 		if err != nil {

@@ -143,7 +143,7 @@ func samples(t *testing.T) (urls []string, trusted *tls.Config) {
 func TestAccess(t *testing.T) {
 	urls, trusted := samples(t)
 	b := newTab(t, func(s *serve.Options, o *fetch.Options) {
-		o.TLS, s.Downloads, s.Identities = trusted, t.TempDir(), t.TempDir()
+		o.TLS, s.Identities = trusted, t.TempDir()
 	})
 	for _, scheme := range []string{"light", "dark"} {
 		b.screen(1000, 680, scheme)
@@ -153,7 +153,7 @@ func TestAccess(t *testing.T) {
 				t.Errorf("%.100s, %s:\n%s", rawURL, scheme, strings.Join(violations, "\n"))
 			}
 		}
-		for _, link := range []string{"Home", "History", "Downloads", "Home"} {
+		for _, link := range []string{"Home", "History", "Home"} {
 			b.loaded(click(`//nav/a[.="` + link + `"]`))
 			if violations := eval[[]string](b, problems); len(violations) > 0 {
 				t.Errorf("%s, %s:\n%s", link, scheme, strings.Join(violations, "\n"))

@@ -4,6 +4,7 @@ package browser
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -11,13 +12,14 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
 
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -210,34 +212,34 @@ var tasks = []struct {
 		b.loaded(chromedp.SendKeys("#password", "pears"+kb.Enter))
 		b.shows("Welcome to the orchard.")
 	}},
-	{"resume a download", func(t *testing.T) {
+	{"save a file", func(t *testing.T) {
 		content := bytes.Repeat([]byte("pears"), 1<<20)
-		var requests atomic.Int32
-		hang := make(chan struct{})
 		site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Etag", `"1"`)
-			if requests.Add(1) == 2 { // the first one is for the page
-				w.Header().Set("Content-Length", strconv.Itoa(len(content)))
-				w.Write(content[:len(content)/2])
-				http.NewResponseController(w).Flush()
-				<-hang
-				return
-			}
-			http.ServeContent(w, r, "pears.bin", time.Time{}, bytes.NewReader(content))
+			w.Header().Set("Content-Disposition", `attachment; filename="pears.bin"`)
+			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 		}))
 		t.Cleanup(site.Close)
-		t.Cleanup(func() { close(hang) })
 		dir := t.TempDir()
-		b := newTab(t, func(s *serve.Options, _ *fetch.Options) { s.Downloads = dir })
-		b.open(site.URL + "/pears.bin")
-		b.loaded(click(`//button[.="Save"]`))
-		b.until(`document.querySelector("progress")?.value > 2e6`) // the page loads itself again
-		b.loaded(click(`//button[.="Cancel"]`))
-		b.until(`document.querySelector(".state")?.innerText.startsWith("canceled, 2.5 MiB of 5.0 MiB")`)
-		b.loaded(click(`//button[.="Resume"]`))
-		b.until(`[...document.querySelectorAll(".downloads a")].some(a => a.innerText === "pears.bin")`)
-		if got, err := os.ReadFile(filepath.Join(dir, "pears.bin")); !bytes.Equal(got, content) {
-			t.Errorf("the file has %d bytes, want %d: %v", len(got), len(content), err)
+		b := newTab(t)
+		b.run(func(ctx context.Context, t *chromedp.Target) (v chromedp.Void, err error) {
+			_, err = cdp.Call(ctx, t, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
+				Behavior: browser.SetDownloadBehaviorBehaviorAllow, DownloadPath: dir})
+			return v, err
+		})
+		b.open(site.URL + "/fruit")
+		want := "urlget -c '" + site.URL + "/fruit'"
+		if got := eval[string](b, `document.querySelector("aside code").innerText`); got != want {
+			t.Errorf("the command is %s, want %s", got, want)
+		}
+		b.run(click(`//a[.="Download"]`))
+		for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+			got, err := os.ReadFile(filepath.Join(dir, "pears.bin"))
+			if bytes.Equal(got, content) {
+				break
+			}
+			if time.Since(begin) > actionTimeout {
+				t.Fatalf("the file has %d bytes, want %d: %v", len(got), len(content), err)
+			}
 		}
 	}},
 	{"see what the server said", func(t *testing.T) {

@@ -22,6 +22,8 @@ var foreignFlags = []Foreign{
 	{Of: "wget2", Names: "--check-hostname --ocsp --ocsp-stapling --tls-resume --tls-false-start " +
 		"--http2-only --dane --hpkp --fsync-policy --verify-save-failed --signature-extensions",
 		Note: "urlget has no such setting"},
+	{Of: "an earlier serve", Names: "--downloads",
+		Note: "the browser saves files, and each page shows the command that can resume"},
 	{Of: "lftp's pget", Names: "-n", Here: "-s N"},
 	{Of: "yt-dlp", Names: "--downloader --external-downloader",
 		Note: "print the addresses: yt-dlp -g PAGE | urlget -i -"},

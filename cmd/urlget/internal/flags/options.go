@@ -1,7 +1,6 @@
 package flags
 
 import (
-	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -293,7 +292,6 @@ const AnyPort = "127.0.0.1:0"
 // Pages holds the options of serve.
 type Pages struct {
 	Listen, Bookmarks, History string
-	Downloads                  string // "" means the function Downloads
 	Open, Terminal             bool
 	Proxy                      string // be a proxy instead, at this address or, for AnyPort, at Listen
 	Downgrade                  bool
@@ -383,15 +381,6 @@ func knownCertificates() string {
 
 // ConfigFile returns the path of the named configuration file, or "" without a home directory.
 func ConfigFile(name string) string { return userFile("XDG_CONFIG_HOME", ".config", name) }
-
-// Downloads returns the directory in which users keep downloads, or "" without a home directory.
-func Downloads() string {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return ""
-	}
-	return cmp.Or(os.Getenv("XDG_DOWNLOAD_DIR"), filepath.Join(home, "Downloads"))
-}
 
 // userFile returns the path of a file by the XDG Base Directory Specification: in the directory of an
 // environment variable, or else below the home directory. It returns "" without a home directory.

@@ -443,17 +443,16 @@ func (o *Options) pagesFlags() []Flag {
 		{Name: "open", In: Serve, Value: &o.Serve.Open, Help: "open the page in the default browser"},
 		{Name: "bookmarks", In: Serve, Value: &o.Serve.Bookmarks, Help: "keep bookmarks in `FILE` instead of ~/.config/urlget/bookmarks"},
 		{Name: "history", In: Serve, Value: &o.Serve.History, Help: "keep the history of visited pages in `FILE`"},
-		{Name: "downloads", In: Serve, Value: &o.Serve.Downloads, Help: "save files in the directory `DIR` instead of ~/Downloads"},
 		{Name: "queue", In: Serve, Value: parsedBy(&o.Serve.Queue, parseArguments), Help: "show the progress of a queue on a page; `FLAGS` are those of queue watch, such as '--nats nats://queue.example --crawl site'",
 			Excludes: "replay-only", Why: "--replay-only sends nothing", Secret: withAt},
 		{Name: "as-proxy", In: Serve, Value: &o.Serve.Proxy, Bare: AnyPort,
 			Help:     "be an HTTP and SOCKS5 proxy for URLs of any scheme, without pages, and listen on `ADDRESS` or that of --listen",
-			Excludes: "open bookmarks history downloads queue terminal", Why: "a proxy has no pages"},
+			Excludes: "open bookmarks history queue terminal", Why: "a proxy has no pages"},
 		{Name: "tls-ca", In: Serve, Value: &o.Serve.Authority, Help: "with --as-proxy: read and record TLS, with a certificate authority in the directory `DIR` that the clients trust", Needs: "as-proxy"},
 		{Name: "downgrade", In: Serve, Value: &o.Serve.Downgrade, Help: "with --as-proxy: serve https to clients without TLS, as http", Needs: "as-proxy"},
 		{Name: "require-login", In: Serve, Value: &o.Serve.Login, Help: "with --as-proxy: require the login `USER:PASSWORD`; --listen may then be any address", Needs: "as-proxy", Secret: always},
 		{Name: "webdav", In: Serve, Value: &o.Serve.WebDAV, Help: "serve the tree of a URL or directory over WebDAV, for reading, without pages",
-			Excludes: "open bookmarks history downloads queue terminal as-proxy", Why: "a tree has no pages and is no proxy"},
+			Excludes: "open bookmarks history queue terminal as-proxy", Why: "a tree has no pages and is no proxy"},
 	}
 }
 
