@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -189,14 +190,15 @@ func (p *page) object(resp *fetch.Response) {
 	family, _, _ := strings.Cut(kind, "/")
 	p.title = cmp.Or(documentTitle(kind, resp.ContentType, body), p.title)
 	if isFeed(kind, body) {
-		f, err := parseFeed(body)
-		if len(f.items) > 0 || err == nil {
-			p.title = cmp.Or(strings.Join(strings.Fields(f.title), " "), p.title)
-			p.begin(http.StatusOK, p.title)
-			p.failed = p.feed(f, err)
+		f, err := links.ReadFeed(body, p.here.url)
+		if len(f.Items) == 0 && err != nil {
+			p.fail(err)
 			return
 		}
-		p.fail(err)
+		p.title = cmp.Or(strings.Join(strings.Fields(f.Title), " "), p.title)
+		p.begin(http.StatusOK, p.title)
+		p.feed(f)
+		p.failed = err
 		return
 	}
 	p.begin(http.StatusOK, p.title)

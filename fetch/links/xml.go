@@ -8,7 +8,6 @@ import (
 	"io"
 	"iter"
 	"strings"
-	"time"
 
 	"golang.org/x/net/html/charset"
 
@@ -35,46 +34,29 @@ func XML(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] { return readX
 
 func readXML(r io.Reader, base uri.URI, limit int64) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
-		in := bufio.NewReader(r)
-		r = in
-		if mark, _ := in.Peek(2); string(mark) == "\x1f\x8b" {
-			z, err := gzip.NewReader(in)
-			if err != nil {
-				yield(fetch.Entry{}, &fetch.Error{Op: "read", URL: base.Redacted(), Code: fetch.ErrProtocol, Err: err})
-				return
-			}
-			r = z
+		d := &document{base: base, yield: yield}
+		if err := d.read(r, limit); err != nil {
+			yield(fetch.Entry{}, err)
 		}
-		limited := &io.LimitedReader{R: r, N: limit + 1}
-		token := &io.LimitedReader{R: limited}
-		d := &document{base: base, yield: yield, tokens: xml.NewDecoder(token), token: token}
-		d.tokens.Strict, d.tokens.CharsetReader, d.tokens.Entity = false, charset.NewReaderLabel, xml.HTMLEntity
-		err := d.read()
-		switch {
-		case d.stopped:
-			return
-		case token.N <= 0:
-			err = tooLong("a tag or a text of a sitemap or feed", maxXMLToken, base)
-		case err == io.EOF && limited.N > 0:
-			return
-		case limited.N <= 0:
-			err = tooLong("a sitemap or feed", int(limit), base)
-		}
-		if wrong := (*xml.SyntaxError)(nil); errors.As(err, &wrong) {
-			err = &fetch.Error{Op: "read", URL: base.Redacted(), Code: fetch.ErrProtocol, Err: err}
-		}
-		yield(fetch.Entry{}, err)
 	}
 }
 
-// A document is a sitemap or feed being read. Elements are identified by their local names.
+// newDecoder returns a decoder for documents that browsers and feed readers accept.
+func newDecoder(r io.Reader) *xml.Decoder {
+	d := xml.NewDecoder(r)
+	d.Strict, d.CharsetReader, d.Entity = false, charset.NewReaderLabel, xml.HTMLEntity
+	return d
+}
+
+// A document is a sitemap or feed being read. Elements are identified by their local names, because
+// many feeds have wrong namespaces.
 type document struct {
 	base    uri.URI
-	yield   func(fetch.Entry, error) bool
-	stopped bool // yield returned false
-	tokens  *xml.Decoder
-	token   *io.LimitedReader // limits the next token
+	yield   func(fetch.Entry, error) bool // gets the links, unless feed is set
+	feed    *feedReader                   // gets the items of a feed
+	stopped bool                          // no more is wanted
 	root    string
+	depth   int             // of the open element
 	text    strings.Builder // of the open element
 	open    bool            // an element is open
 	page    fetch.Entry     // the current page of a sitemap
@@ -84,12 +66,43 @@ type document struct {
 // maxText bounds the text of an element that may be a reference, in bytes.
 const maxText = 64 << 10
 
-// read reads raw tokens, because the decoder then does not keep a stack of elements.
-func (d *document) read() error {
+// read reads a document of at most limit bytes, until its end or until it is stopped.
+func (d *document) read(r io.Reader, limit int64) error {
+	in := bufio.NewReader(r)
+	r = in
+	if mark, _ := in.Peek(2); string(mark) == "\x1f\x8b" {
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return &fetch.Error{Op: "read", URL: d.base.Redacted(), Code: fetch.ErrProtocol, Err: err}
+		}
+		r = z
+	}
+	limited := &io.LimitedReader{R: r, N: limit + 1}
+	token := &io.LimitedReader{R: limited}
+	err := d.readTokens(token)
+	switch {
+	case d.stopped:
+		return nil
+	case token.N <= 0:
+		return tooLong("a tag or a text of a sitemap or feed", maxXMLToken, d.base)
+	case limited.N <= 0:
+		return tooLong("a sitemap or feed", int(limit), d.base)
+	case err == io.EOF:
+		return nil
+	}
+	if wrong := (*xml.SyntaxError)(nil); errors.As(err, &wrong) {
+		return &fetch.Error{Op: "read", URL: d.base.Redacted(), Code: fetch.ErrProtocol, Err: err}
+	}
+	return err
+}
+
+// readTokens reads raw tokens, because the decoder then does not keep a stack of elements.
+func (d *document) readTokens(limited *io.LimitedReader) error {
+	tokens := newDecoder(limited)
 	for !d.stopped {
-		d.token.N = maxXMLToken + 1
-		token, err := d.tokens.RawToken()
-		if err != nil || d.token.N <= 0 {
+		limited.N = maxXMLToken + 1
+		token, err := tokens.RawToken()
+		if err != nil || limited.N <= 0 {
 			return err
 		}
 		switch t := token.(type) {
@@ -99,20 +112,27 @@ func (d *document) read() error {
 			if d.open && d.text.Len()+len(t) <= maxText {
 				d.text.Write(t)
 			}
+			if d.feed != nil {
+				d.feed.addText(t)
+			}
 		case xml.EndElement:
-			d.end(t.Name.Local)
+			d.end(strings.ToLower(t.Name.Local))
 		}
 	}
 	return nil
 }
 
 func (d *document) start(t xml.StartElement) {
-	name := t.Name.Local
+	name := strings.ToLower(t.Name.Local)
 	if d.root == "" {
-		d.root = strings.ToLower(name)
+		d.root = name
 	}
+	d.depth++
 	d.text.Reset()
 	d.open = true
+	if !feedRoots[d.root] {
+		return
+	}
 	attr := func(key string) string {
 		for _, a := range t.Attr {
 			if a.Name.Local == key {
@@ -121,11 +141,16 @@ func (d *document) start(t xml.StartElement) {
 		}
 		return ""
 	}
-	switch d.root {
-	case "rss", "rdf", "feed":
-	default:
+	if d.feed != nil {
+		d.feed.start(d.depth, name, attr)
+		d.stopped = d.feed.More
 		return
 	}
+	d.emitLink(name, attr)
+}
+
+// emitLink emits the link in the attributes of an element of a feed.
+func (d *document) emitLink(name string, attr func(string) string) {
 	switch href := attr("href"); {
 	case name == "link" && href != "":
 		rel := attr("rel")
@@ -149,11 +174,14 @@ func (d *document) end(name string) {
 	}
 	d.open = false
 	switch {
+	case d.feed != nil:
+		d.feed.end(d.depth)
 	case d.root == "sitemapindex" || d.root == "urlset":
 		d.sitemap(name, text)
 	case (d.root == "rss" || d.root == "rdf") && name == "link" && text != "":
 		d.emit(entry(d.base, text, "item"))
 	}
+	d.depth--
 }
 
 func (d *document) sitemap(name, text string) {
@@ -175,11 +203,8 @@ func (d *document) sitemap(name, text string) {
 			d.emit(e)
 		}
 	case "lastmod":
-		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00", time.DateOnly} {
-			if t, err := time.Parse(layout, text); err == nil && fetch.PlausibleTime(t) && d.hasPage {
-				d.page.ModTime = t
-				break
-			}
+		if t, ok := parseTime(text); ok && d.hasPage {
+			d.page.ModTime = t
 		}
 	case "url", "sitemap":
 		if d.hasPage {
