@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +15,36 @@ import (
 
 // maxFormSize limits the size of a submitted form with its files, in bytes.
 const maxFormSize = 1 << 20
+
+// A searchBox is a form for search words.
+type searchBox struct {
+	Action string
+	Fields []field
+	Label  string
+	ID     string
+}
+
+// A field is a hidden form field.
+type field struct{ Name, Value string }
+
+// isSearchable reports whether the URL of the listing can take search words.
+func (p *page) isSearchable() bool {
+	if p.s.Client.Traits(p.here.url).Pages { // any web URL can have a query, but few pages search by it
+		return false
+	}
+	_, err := p.here.url.WithSearch("words")
+	return err == nil
+}
+
+// box returns the search form of an address.
+func (s *Server) box(a address, label, id string) *searchBox {
+	b := &searchBox{Action: "/search", Label: label, ID: id}
+	for name, values := range s.query(a) {
+		b.Fields = append(b.Fields, field{name, values[0]})
+	}
+	slices.SortFunc(b.Fields, func(a, b field) int { return strings.Compare(a.Name, b.Name) })
+	return b
+}
 
 // search redirects to the URL of a search.
 func (s *Server) search(w http.ResponseWriter, r *http.Request) {
