@@ -40,7 +40,8 @@ func BenchmarkLinks(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		u := uri.MustParse(fmt.Sprintf("http://h.example/section/page-%d.html", i%pages))
 		p := c.page(&item{url: u, from: seed, depth: 2, save: true}, nil)
-		for e, err := range links.HTML(strings.NewReader(text[i%len(text)]), u) {
+		entries, _ := links.Read(strings.NewReader(text[i%len(text)]), "text/html", u)
+		for e, err := range entries {
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -202,6 +202,6 @@ func (s *Server) archive(w http.ResponseWriter, r *http.Request) {
 		More   bool
 		Damage []string
 		Gate   string // the URL of the TimeGate
-	}{r.URL.Query().Get("q"), "", s.archivedHosts(found), more, damage, s.TimeGate(r.Host)})
+	}{r.URL.Query().Get("q"), "", s.archivedHosts(found), more, damage, s.timeGate(r.Host)})
 	p.end(nil)
 }

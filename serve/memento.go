@@ -33,9 +33,9 @@ func newMementoPath(token string) string {
 	return "/" + base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:18])
 }
 
-// TimeGate returns the URL of the TimeGate for the archive (RFC 7089, section 4). The host is one of
-// Options.Hosts. The URL contains a secret that grants access to the captures.
-func (s *Server) TimeGate(host string) string {
+// timeGate returns the URL of the TimeGate for the archive (RFC 7089, section 4). It contains a secret
+// that grants access to the captures.
+func (s *Server) timeGate(host string) string {
 	return plainWeb + host + s.mementoPath + "/timegate/"
 }
 

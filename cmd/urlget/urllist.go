@@ -237,7 +237,8 @@ func startsPage(in *bufio.Reader) bool {
 // mail addresses.
 func (l *list) links(in io.Reader, retrievable func(string) bool, pass func(argument) bool) error {
 	seen := make(map[string]bool)
-	for e, err := range links.HTML(in, l.base) {
+	entries, _ := links.Read(in, "text/html", l.base)
+	for e, err := range entries {
 		if err != nil {
 			return err
 		}

@@ -94,23 +94,16 @@ func (p *Part) header() textproto.MIMEHeader {
 	return h
 }
 
-// ContentType returns the content type, with the boundary.
-func (b *Body) ContentType() string { return "multipart/form-data; boundary=" + b.boundary }
-
-// Size returns the size in bytes.
-func (b *Body) Size() int64 { return b.size }
-
-// Open returns a new reader of the body. It opens files one after another.
-func (b *Body) Open() (io.ReadCloser, error) { return &reader{left: b.pieces}, nil }
-
-// SetBody makes b the body of req.
+// SetBody makes b the body of req, with its content type and its size. Each call of req.GetBody
+// returns a new reader, which opens files one after another.
 func (b *Body) SetBody(req *fetch.Request) {
-	req.Body, req.GetBody, req.ContentLength = nil, b.Open, b.size
+	req.Body, req.ContentLength = nil, b.size
+	req.GetBody = func() (io.ReadCloser, error) { return &reader{left: b.pieces}, nil }
 	header := make(textproto.MIMEHeader, len(req.Header)+1)
 	for name, values := range req.Header {
 		header[name] = values
 	}
-	header.Set("Content-Type", b.ContentType())
+	header.Set("Content-Type", "multipart/form-data; boundary="+b.boundary)
 	req.Header = header
 }
 

@@ -360,7 +360,8 @@ func TestLinksWhileSaving(t *testing.T) {
 		content, end = io.Pipe()
 		resp.Tee(end)
 		finding.Go(func() {
-			for e, err := range links.HTML(content, resp.URL) {
+			entries, _ := links.Read(content, "text/html", resp.URL)
+			for e, err := range entries {
 				if err == nil {
 					found = append(found, e.URL.Path())
 				}

@@ -19,29 +19,11 @@ import (
 // maxName bounds the text of a link, in bytes.
 const maxName = 256
 
-// HTML reads an HTML page as a stream and yields its links, in the order in which they end. Base is
-// the URL of the page; a base element changes it for the following links. The encoding of the page
-// is that of its byte order mark, an XML declaration or a meta element, otherwise UTF-8 or
-// windows-1252. As in browsers, paths are converted to UTF-8, and queries keep the encoding of the page.
-//
-// Rel is "a" for anchors and areas, "refresh" for a meta element, and "css" for references in
-// styles. It is "cite" for sources of quotations and "longdesc" for descriptions. For link elements
-// it is the first word of rel, such as "stylesheet" or "icon". Otherwise it is the name of the
-// element, such as "img", "script" or "iframe". If a meta element robots asks robots not to follow
-// links, Rel is "nofollow" for the anchors and areas after it. Name is the text of an anchor or the alt text of an
-// image. A reference that is not a valid URL becomes an entry of kind fetch.EntryError.
-//
-// Servers generate index pages for directories, titled "Index of". For the files in them, ModTime
-// is the time on the page, read as UTC. Size is the size on the page, or -1 if it is rounded. Links
-// to the same directory in another order are omitted.
-func HTML(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
-	return readHTML(r, "", base)
-}
-
 // readers are the buffers of pages. Many are read in a crawl, and most are short.
 var readers = sync.Pool{New: func() any { return bufio.NewReader(nil) }}
 
-// readHTML is HTML for a page with a content type, which may name the encoding.
+// readHTML yields the links of a page in the order in which they end. The content type may name the
+// encoding.
 func readHTML(r io.Reader, contentType string, base uri.URI) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
 		buffered := readers.Get().(*bufio.Reader)

@@ -27,8 +27,25 @@ func Entries(resp *fetch.Response) (iter.Seq2[fetch.Entry, error], bool) {
 	return Read(resp.Body, resp.ContentType, resp.URL)
 }
 
-// Read returns the links of a document whose URL is base: an HTML page, a style sheet, a sitemap, a
-// feed or a text/uri-list. If the content type has no links, it returns false.
+// Read returns the links of a document whose URL is base: an HTML page, a style sheet, a sitemap or
+// feed as [XML] does, or a text/uri-list. If the content type has no links, it returns false.
+//
+// An HTML page is read as a stream. A base element changes the base of the links after it. The
+// encoding is that of a byte order mark, the content type, an XML declaration or a meta element,
+// otherwise UTF-8 or windows-1252. As in browsers, paths are converted to UTF-8, and queries keep the
+// encoding of the page.
+//
+// Rel is "a" for anchors and areas, "refresh" for a meta element, and "css" for references in
+// styles. It is "cite" for sources of quotations and "longdesc" for descriptions. For link elements
+// it is the first word of rel, such as "stylesheet" or "icon". Otherwise it is the name of the
+// element, such as "img", "script" or "iframe". If a meta element robots asks robots not to follow
+// links, Rel is "nofollow" for the anchors and areas after it. Name is the text of an anchor or the
+// alt text of an image. A reference that is not a valid URL becomes an entry of kind
+// fetch.EntryError.
+//
+// Servers generate index pages for directories, titled "Index of". For the files in them, ModTime
+// is the time on the page, read as UTC. Size is the size on the page, or -1 if it is rounded. Links
+// to the same directory in another order are omitted.
 func Read(r io.Reader, contentType string, base uri.URI) (iter.Seq2[fetch.Entry, error], bool) {
 	mediaType, _, err := mime.ParseMediaType(contentType)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {

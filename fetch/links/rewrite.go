@@ -15,10 +15,10 @@ import (
 )
 
 // RewriteHTML copies an HTML page from r to w and replaces each reference for which convert returns
-// true. The entries are those of [HTML], without names. Tags without such references are copied
+// true. The entries are those of [Read], without names. Tags without such references are copied
 // unchanged. The href of a base element is removed, because convert chooses the base of the new
 // references. The actions of forms become absolute URLs. The encoding of the copy is that of the page:
-// the one of contentType, if it names one, otherwise as for [HTML].
+// the one of contentType, if it names one, otherwise as for [Read].
 func RewriteHTML(w io.Writer, r io.Reader, contentType string, base uri.URI, convert func(fetch.Entry) (string, bool)) error {
 	m := newMarkup(bufio.NewReader(r), contentType)
 	m.keepsRaw = true
