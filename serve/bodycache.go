@@ -39,7 +39,6 @@ func (k *bodyCache) add(u uri.URI, meta fetch.Meta, data []byte) string {
 	return c.id
 }
 
-// get returns a cached body, or nil if it was evicted.
 func (k *bodyCache) get(id string) *cachedBody {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -16,7 +16,6 @@ const (
 	maxMonths = 120
 )
 
-// A month is one month of the calendar.
 type month struct {
 	Name  string
 	Weeks [][]day
@@ -30,13 +29,11 @@ type day struct {
 	Label  string
 }
 
-// A captureRow is a capture in the form that the template shows.
 type captureRow struct {
 	Time, Link, What, Wrong string
 	Failed, Now             bool
 }
 
-// captures serves the list of captures of a URL with their outcomes.
 func (s *Server) captures(w http.ResponseWriter, r *http.Request) {
 	a, err := s.verify(r.URL.Query())
 	p := s.newPage(w, r, a)
@@ -136,7 +133,6 @@ func (s *Server) calendar(a address, times []time.Time) []month {
 	return list
 }
 
-// An archivedHost is a server in the archive with its URLs.
 type archivedHost struct {
 	Name string
 	URLs []archivedURL
@@ -151,7 +147,6 @@ type archivedURL struct {
 // maxCounted limits the captures of a URL that the list of the archive counts.
 const maxCounted = 100
 
-// archivedHosts groups sorted URLs by server.
 func (s *Server) archivedHosts(urls []string) []archivedHost {
 	var hosts []archivedHost
 	for _, text := range urls {
@@ -178,7 +173,6 @@ func (s *Server) archivedHosts(urls []string) []archivedHost {
 	return hosts
 }
 
-// archive serves the list of URLs in the archive, by server.
 func (s *Server) archive(w http.ResponseWriter, r *http.Request) {
 	if s.Archive == nil {
 		http.NotFound(w, r)

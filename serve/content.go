@@ -26,10 +26,8 @@ const maxRewritten = 32 << 20
 // content serves untrusted content to the frames of pages and to resources in them. Such a frame
 // has no origin and sends no cookie, so that only the signature of the link is checked.
 func (s *Server) content(w http.ResponseWriter, r *http.Request) {
-	setUntrustedHeaders(w, r)
-	a, err := s.verify(r.URL.Query())
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusForbidden)
+	a, ok := s.verifyUntrusted(w, r)
+	if !ok {
 		return
 	}
 	if c := s.bodies.get(a.cacheID); a.cacheID != "" && c != nil {
@@ -49,6 +47,16 @@ func (s *Server) content(w http.ResponseWriter, r *http.Request) {
 		a.url = resp.URL.WithoutPassword()
 		s.write(w, r, a, resp)
 	})
+}
+
+// verifyUntrusted returns the address of a request for untrusted content, or refuses the request.
+func (s *Server) verifyUntrusted(w http.ResponseWriter, r *http.Request) (address, bool) {
+	setUntrustedHeaders(w, r)
+	a, err := s.verify(r.URL.Query())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusForbidden)
+	}
+	return a, err == nil
 }
 
 // retrieve performs a request and passes its response to pass. Errors become an error response.
@@ -181,20 +189,17 @@ func decode(resp *fetch.Response) error {
 	return nil
 }
 
-// isServedUnchanged reports whether the browser gets a media type unchanged.
 func isServedUnchanged(kind string) bool {
 	family, _, _ := strings.Cut(kind, "/")
 	return family == "image" || family == "audio" || family == "video" || family == "font" || strings.HasPrefix(kind, "application/font")
 }
 
-// pass copies a body to a response.
 func pass(w io.Writer, content io.Reader) {
 	if _, err := io.Copy(w, content); err != nil {
 		panic(http.ErrAbortHandler) // lets the browser detect the truncation
 	}
 }
 
-// convert returns the function that rewrites the references of a document.
 func (s *Server) convert(a address) func(fetch.Entry) (string, bool) {
 	return func(e fetch.Entry) (string, bool) {
 		switch fragment, ok := e.URL.Fragment(); {
@@ -232,12 +237,9 @@ func (s *Server) strays(page, target uri.URI) bool {
 	return !below(page.Resolve(uri.MustParse(".")), target) && !(below(s.Start, page) && below(s.Start, target))
 }
 
-// download sends a body as a file.
 func (s *Server) download(w http.ResponseWriter, r *http.Request) {
-	setUntrustedHeaders(w, r)
-	a, err := s.verify(r.URL.Query())
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusForbidden)
+	a, ok := s.verifyUntrusted(w, r)
+	if !ok {
 		return
 	}
 	req := &fetch.Request{}

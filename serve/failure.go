@@ -10,7 +10,6 @@ import (
 	"github.com/urlget/urlget/fetch/fetchhttp"
 )
 
-// A failure is an error in the form that the template shows.
 type failure struct {
 	Title, Class, Message, Hint string
 	Body                        string // body of the server's error response, as text
@@ -75,12 +74,10 @@ func (p *page) fail(err error) {
 // capitalized returns a text in ASCII with a capital first letter.
 func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// writeTrouble writes the error that truncated the page.
 func (p *page) writeTrouble(err error) {
 	p.put("trouble", messageOf(err))
 }
 
-// messageOf returns the message of an error as pages show it.
 func messageOf(err error) string {
 	var e *fetch.Error
 	if errors.As(err, &e) {

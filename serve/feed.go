@@ -25,7 +25,6 @@ func isFeed(kind string, body *bufio.Reader) bool {
 	return links.IsFeed(first)
 }
 
-// A feedRow is an item of a feed in the form that the template shows.
 type feedRow struct {
 	Title, Link, Target string
 	Media               string
@@ -33,7 +32,6 @@ type feedRow struct {
 	Summary             string
 }
 
-// feed writes a feed: its items, most recent first.
 func (p *page) feed(f links.Feed) {
 	r := &reading{listing: p.here, index: map[uri.URI]int{}}
 	slices.SortStableFunc(f.Items, func(a, b links.FeedItem) int { return b.Date.Compare(a.Date) })

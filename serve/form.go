@@ -16,7 +16,6 @@ import (
 // maxFormSize limits the size of a submitted form with its files, in bytes.
 const maxFormSize = 1 << 20
 
-// A searchBox is a form for search words.
 type searchBox struct {
 	Action string
 	Fields []field
@@ -24,10 +23,19 @@ type searchBox struct {
 	ID     string
 }
 
+// parseForm parses a form with at most a few URLs. Of a malformed one it reports the name to the user.
+func parseForm(w http.ResponseWriter, r *http.Request, name string) bool {
+	r.Body = http.MaxBytesReader(w, r.Body, 3*maxURL)
+	if err := r.ParseForm(); err != nil {
+		http.Error(w, "The "+name+" cannot be parsed.", http.StatusBadRequest)
+		return false
+	}
+	return true
+}
+
 // A field is a hidden form field.
 type field struct{ Name, Value string }
 
-// isSearchable reports whether the URL of the listing can take search words.
 func (p *page) isSearchable() bool {
 	if p.s.Client.Traits(p.here.url).Pages { // any web URL can have a query, but few pages search by it
 		return false
@@ -36,7 +44,6 @@ func (p *page) isSearchable() bool {
 	return err == nil
 }
 
-// box returns the search form of an address.
 func (s *Server) box(a address, label, id string) *searchBox {
 	b := &searchBox{Action: "/search", Label: label, ID: id}
 	for name, values := range s.query(a) {
@@ -46,7 +53,6 @@ func (s *Server) box(a address, label, id string) *searchBox {
 	return b
 }
 
-// search redirects to the URL of a search.
 func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	a, err := s.verify(r.URL.Query())
 	if err != nil {
@@ -70,14 +76,12 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, s.link("/view", a), http.StatusSeeOther)
 }
 
-// A question is a form field in the form that the template shows.
 type question struct {
 	ID, Name, Kind string
 	Default        string
 	Choices        []string
 }
 
-// questions returns the questions for the fields of a form.
 func questions(f fetch.Form) []question {
 	var list []question
 	for i, field := range f.Fields {
@@ -132,28 +136,6 @@ func (s *Server) submitForm(w http.ResponseWriter, r *http.Request) {
 	p.respond(r.Context(), req)
 }
 
-// login stores the entered credentials and redirects to the page that required them.
-func (s *Server) login(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxURL)
-	if err := r.ParseForm(); err != nil {
-		http.Error(w, "The login form cannot be parsed.", http.StatusBadRequest)
-		return
-	}
-	a, err := s.verify(r.PostForm)
-	if err != nil || a.foreign {
-		s.newPage(w, r, a).refuseUnsigned(a, err)
-		return
-	}
-	u := a.url.WithoutUserinfo()
-	parts := uri.Parts{Scheme: u.Scheme(), Host: u.Host(), Port: u.Port(0), Path: "/",
-		Login: uri.Userinfo{Name: r.PostForm.Get("user"), Password: r.PostForm.Get("password"), HasName: true, HasPassword: true}}
-	if known, err := parts.URI(); err == nil {
-		s.logins.take(known)
-	}
-	a.url = u
-	http.Redirect(w, r, s.link("/view", a), http.StatusSeeOther)
-}
-
 // attributes returns the link to the Gopher+ attributes of an item, or "" if the URL is not a
 // gopher URL. Only Gopher+ has such attributes and views, so that no trait exists for them.
 func (s *Server) attributes(a address) string {
@@ -200,7 +182,6 @@ func (p *page) views(resp *fetch.Response) {
 
 const maxViews = 50
 
-// requiredForm returns the form that an error requires, if any.
 func requiredForm(err error) (fetch.Form, bool) {
 	var e *fetch.FormError
 	if !errors.As(err, &e) || errors.Is(err, context.Canceled) {

@@ -17,7 +17,6 @@ import (
 // gemtextType is the media type of gemtext, the hypertext of Gemini and Spartan.
 const gemtextType = "text/gemini"
 
-// maxSections limits the table of contents of a document.
 const maxSections = 200
 
 // A section is a heading in the table of contents. Level is that of the HTML heading.
@@ -26,7 +25,6 @@ type section struct {
 	Name, ID string
 }
 
-// A gemtextLink is a link line in the form that the template shows.
 type gemtextLink struct {
 	Name, Link  string
 	Target      string // shown beside a name
@@ -36,7 +34,6 @@ type gemtextLink struct {
 	Wrong       bool
 }
 
-// A gemtextPage is a gemtext document that is being written.
 type gemtextPage struct {
 	*page
 	open  string // name of the open block: "list", "quote", "verbatim" or ""
@@ -49,7 +46,6 @@ type gemtextPage struct {
 	dated *reading
 }
 
-// gemtext writes a gemtext document: headings, links, lists, quotes and preformatted text.
 func (p *page) gemtext(r io.Reader, contentType string) error {
 	limited := &io.LimitedReader{R: decodeText(r, contentType), N: maxText}
 	g := &gemtextPage{page: p, dated: &reading{listing: p.here, index: map[uri.URI]int{}}}
@@ -73,7 +69,6 @@ func (p *page) gemtext(r io.Reader, contentType string) error {
 	return nil
 }
 
-// close ends the document.
 func (g *gemtextPage) close() {
 	g.block("")
 	g.put("gemtextend", nil)
@@ -145,7 +140,6 @@ func (g *gemtextPage) line(line gemtext.Line) {
 	}
 }
 
-// imageTypes are the extensions of images that browsers show.
 var imageTypes = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg"}
 
 // link returns the link of a link line. A link that cannot be parsed is shown as text.
@@ -178,7 +172,6 @@ func (g *gemtextPage) link(line gemtext.Line) gemtextLink {
 	return out
 }
 
-// gemtextTitle returns the first heading at the beginning of a document, or "".
 func gemtextTitle(first []byte) string {
 	for line := range strings.Lines(string(first)) {
 		if title, ok := strings.CutPrefix(line, "#"); ok && strings.HasSuffix(line, "\n") {

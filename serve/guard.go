@@ -32,7 +32,6 @@ func origin(r *http.Request) string {
 	return plainWeb + r.Host
 }
 
-// socketOrigin returns the WebSocket form of origin.
 func socketOrigin(r *http.Request) string { return "ws" + strings.TrimPrefix(origin(r), "http") }
 
 // setSecurityHeaders sets the security header fields of all responses. Page markup comes from
@@ -99,7 +98,6 @@ func (s *Server) isToken(text string) bool {
 	return subtle.ConstantTimeCompare([]byte(text), []byte(s.Token)) == 1
 }
 
-// isSameOrigin reports whether a page of this server made the request.
 func isSameOrigin(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site") // missing in older browsers
 	return r.Header.Get("Origin") == origin(r) && (site == "" || site == "same-origin")
@@ -112,7 +110,6 @@ func isCrossSite(r *http.Request) bool {
 	return site != "" && site != "same-origin" && site != "none"
 }
 
-// takeOneTimeToken reports whether text is a valid one-time token, and consumes it.
 func (s *Server) takeOneTimeToken(text string) bool {
 	_, ok := s.oneTimeTokens.take(text)
 	return ok

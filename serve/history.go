@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,7 +33,6 @@ type visit struct {
 	time    time.Time
 }
 
-// A visitLine is a line of the history file.
 type visitLine struct {
 	Time    time.Time `json:"time"`
 	URL     string    `json:"url"`
@@ -98,7 +98,6 @@ func (h *history) push(v visit) {
 	}
 }
 
-// add adds a visit, also to the file.
 func (h *history) add(v visit) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -119,7 +118,6 @@ func (h *history) add(v visit) error {
 	return errors.Join(err, f.Chmod(historyFileMode), f.Close())
 }
 
-// line returns a visit as a line of the file.
 func (v visit) line() []byte {
 	text, err := json.Marshal(visitLine{v.time.UTC(), v.address.url.String(), v.address.from.String(), v.address.foreign, v.title})
 	if err != nil {
@@ -128,7 +126,6 @@ func (v visit) line() []byte {
 	return append(text, '\n')
 }
 
-// save replaces the file.
 func (h *history) save() error {
 	var text []byte
 	for _, v := range h.list {
@@ -142,14 +139,11 @@ func (h *history) all(n int) ([]visit, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	err := h.load()
-	var list []visit
-	for i := len(h.list) - 1; i >= 0 && len(list) < n; i-- {
-		list = append(list, h.list[i])
-	}
+	list := slices.Clone(h.list[max(0, len(h.list)-n):])
+	slices.Reverse(list)
 	return list, err
 }
 
-// clear removes all visits and the file.
 func (h *history) clear() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -163,10 +157,8 @@ func (h *history) clear() error {
 	return nil
 }
 
-// A visitRow is a visit in the form that templates show.
 type visitRow struct{ Title, URL, Link string }
 
-// putVisit adds the page to the history, and writes an error of its file.
 func (p *page) putVisit(title string) {
 	a := p.address
 	a.url, a.cacheID = a.url.WithoutPassword(), ""
@@ -175,7 +167,6 @@ func (p *page) putVisit(title string) {
 	}
 }
 
-// visits returns at most n visits, most recent first.
 func (s *Server) visits(n int) ([]visitRow, error) {
 	list, err := s.history.all(n)
 	var rows []visitRow
@@ -225,7 +216,6 @@ func (s *Server) showHistory(w http.ResponseWriter, r *http.Request) {
 	p.end(nil)
 }
 
-// forget clears the history.
 func (s *Server) forget(w http.ResponseWriter, r *http.Request) {
 	if err := s.history.clear(); err != nil {
 		p := s.newPage(w, r, address{})

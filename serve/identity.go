@@ -44,7 +44,6 @@ type identities struct {
 	dir string // "" means that there are none
 }
 
-// An identity is a client certificate of the user.
 type identity struct {
 	name string
 	cert *tls.Certificate
@@ -87,7 +86,6 @@ func (i *identities) list() (list []identity, err error) {
 	return list, err
 }
 
-// read reads the file of an identity.
 func (i *identities) read(name string) (identity, error) {
 	if err := checkIdentityName(name); err != nil {
 		return identity{}, err
@@ -133,24 +131,6 @@ func (i *identities) add(name string) error {
 	return createFile(filepath.Join(i.dir, name+identitySuffix), text)
 }
 
-// createFile writes a file that only the user may read. It fails if the file exists, and leaves no file
-// with a part of the text.
-func createFile(name string, text []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		os.Remove(name)
-	}
-	return err
-}
-
-// uses returns the names of the identities that servers get.
 func (i *identities) uses() (map[uri.Origin]string, error) {
 	uses := make(map[uri.Origin]string)
 	if i.dir == "" {
@@ -198,7 +178,6 @@ func (i *identities) use(server uri.Origin, name string) error {
 	return replaceFile(filepath.Join(i.dir, usesFile), []byte(strings.Join(lines, "")))
 }
 
-// serverURL returns the URL of the root of a server.
 func serverURL(o uri.Origin) string {
 	u, err := uri.Parts{Scheme: o.Scheme, Host: o.Host, Port: o.Port, Path: "/"}.URI()
 	if err != nil {
@@ -218,7 +197,6 @@ func (i *identities) of(server uri.Origin) (identity, error) {
 	return i.read(uses[server])
 }
 
-// fingerprint returns the SHA-256 of a certificate in hexadecimal.
 func fingerprint(der []byte) string {
 	sum := sha256.Sum256(der)
 	return hex.EncodeToString(sum[:])

@@ -41,7 +41,6 @@ func (s *Server) identityLink(a address) (link, name string) {
 	return s.link("/identities", a), name
 }
 
-// An identityRow is an identity in the form that the template shows.
 type identityRow struct {
 	Name, Fingerprint, Since string
 	Servers                  []fact
@@ -65,7 +64,6 @@ func (s *Server) showIdentities(w http.ResponseWriter, r *http.Request) {
 	s.putIdentities(w, r, a, nil)
 }
 
-// putIdentities writes the page with the identities, and an error of the last change.
 func (s *Server) putIdentities(w http.ResponseWriter, r *http.Request, a address, wrong error) {
 	p := s.newPage(w, r, address{})
 	status := http.StatusOK
@@ -110,9 +108,7 @@ func (s *Server) putIdentities(w http.ResponseWriter, r *http.Request, a address
 // next page is that of the address if the user entered its URL, and otherwise the root of its server:
 // another server that led to the URL must not act with the identity.
 func (s *Server) chooseIdentity(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, 3*maxURL)
-	if err := r.ParseForm(); err != nil {
-		http.Error(w, "The form cannot be parsed.", http.StatusBadRequest)
+	if !parseForm(w, r, "form") {
 		return
 	}
 	a := address{}
@@ -144,7 +140,6 @@ func (s *Server) chooseIdentity(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, next, http.StatusSeeOther)
 }
 
-// certificateFacts returns what a page shows of the certificate of its server.
 func (s *Server) certificateFacts(u uri.URI, state *tls.ConnectionState) []fact {
 	if state == nil || len(state.PeerCertificates) == 0 {
 		return nil

@@ -69,7 +69,6 @@ func (s *Server) query(a address) url.Values {
 	return q
 }
 
-// sign returns the signature of a.
 func (s *Server) sign(a address) string {
 	h := hmac.New(sha256.New, s.key)
 	foreign := "0"

@@ -36,7 +36,6 @@ var layouts = map[string]layout{
 	asMenu:  {"menuhead", "item", "menuend"},
 }
 
-// A listing is a listing that is being written.
 type listing struct {
 	p       *page
 	columns []column
@@ -53,7 +52,6 @@ type listing struct {
 	reading *reading
 }
 
-// listing writes a directory, menu, newsgroup or search result.
 func (p *page) listing(resp *fetch.Response) {
 	q := p.r.URL.Query()
 	in := newEntryReader(resp.Entries)
@@ -223,12 +221,10 @@ func (l *listing) tools() tools {
 	return t
 }
 
-// matches reports whether an entry matches the filter.
 func (l *listing) matches(e fetch.Entry) bool {
 	return l.filter == "" || strings.Contains(strings.ToLower(e.Name), l.filter)
 }
 
-// write writes entries, in the order of arrival unless sorting is requested.
 func (l *listing) write(entries iter.Seq[fetch.Entry]) {
 	templates := layouts[l.layout]
 	l.p.put(templates.head, struct {

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 
@@ -40,7 +39,6 @@ type mark struct {
 //go:embed places.txt
 var places []byte
 
-// read returns the contents of the file, or places if there is none.
 func (b *bookmarks) read() ([]byte, error) {
 	if b.file == "" {
 		return places, nil
@@ -60,7 +58,6 @@ func (b *bookmarks) read() ([]byte, error) {
 	return text, err
 }
 
-// isNew reports whether there is no file yet.
 func (b *bookmarks) isNew() bool {
 	_, err := os.Stat(b.file)
 	return b.file == "" || errors.Is(err, fs.ErrNotExist)
@@ -82,7 +79,6 @@ func parseMark(line string) (mark, bool) {
 	return mark{u, title}, true
 }
 
-// all returns the bookmarks in file order.
 func (b *bookmarks) all() ([]mark, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,7 +94,6 @@ func (b *bookmarks) all() ([]mark, error) {
 	return list, err
 }
 
-// has reports whether u is bookmarked.
 func (b *bookmarks) has(u uri.URI) bool {
 	list, _ := b.all()
 	for _, m := range list {
@@ -109,7 +104,6 @@ func (b *bookmarks) has(u uri.URI) bool {
 	return false
 }
 
-// add appends a bookmark.
 func (b *bookmarks) add(m mark) error {
 	return b.change(func(text []byte) []byte {
 		if n := len(text); n > 0 && text[n-1] != '\n' {
@@ -119,7 +113,6 @@ func (b *bookmarks) add(m mark) error {
 	})
 }
 
-// remove removes all bookmarks of u.
 func (b *bookmarks) remove(u uri.URI) error {
 	return b.change(func(text []byte) []byte {
 		var kept []byte
@@ -132,7 +125,6 @@ func (b *bookmarks) remove(u uri.URI) error {
 	})
 }
 
-// change replaces the contents of the file atomically.
 func (b *bookmarks) change(f func([]byte) []byte) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -144,28 +136,6 @@ func (b *bookmarks) change(f func([]byte) []byte) error {
 		return err
 	}
 	return replaceFile(b.file, f(text))
-}
-
-// replaceFile replaces a file that only the user may read, atomically.
-func replaceFile(name string, text []byte) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(text)
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), name)
-	}
-	if err != nil {
-		os.Remove(tmp.Name())
-	}
-	return err
 }
 
 func (s *Server) bookmark(w http.ResponseWriter, r *http.Request) {
@@ -182,9 +152,7 @@ func (s *Server) unbookmark(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) changeMarks(w http.ResponseWriter, r *http.Request, f func(address) error) {
-	r.Body = http.MaxBytesReader(w, r.Body, 2*maxURL)
-	if err := r.ParseForm(); err != nil {
-		http.Error(w, "The bookmark form cannot be parsed.", http.StatusBadRequest)
+	if !parseForm(w, r, "bookmark form") {
 		return
 	}
 	a, err := s.verify(r.PostForm)

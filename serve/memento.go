@@ -39,7 +39,6 @@ func (s *Server) timeGate(host string) string {
 	return plainWeb + host + s.mementoPath + "/timegate/"
 }
 
-// A mementos value serves the captures of one URL.
 type mementos struct {
 	base  string // origin and secret path
 	of    uri.URI
@@ -105,7 +104,6 @@ func (m *mementos) nearest(at time.Time) int {
 	return best
 }
 
-// name returns the time in the URL of a capture.
 func (m *mementos) name(i int) string {
 	t, form := m.times[i].UTC(), mementoTime
 	for _, j := range []int{i - 1, i + 1} {
@@ -116,10 +114,8 @@ func (m *mementos) name(i int) string {
 	return t.Format(form)
 }
 
-// url returns the URL of a capture.
 func (m *mementos) url(i int) string { return m.base + "/" + m.name(i) + "/" + m.of.String() }
 
-// stated returns the time of a capture for header fields.
 func (m *mementos) stated(i int) string { return m.times[i].UTC().Format(http.TimeFormat) }
 
 // link returns a link to a capture, as in a Link field and in a TimeMap (RFC 7089, section 2.2).
@@ -142,7 +138,6 @@ func (m *mementos) setLinks(h http.Header, at int) {
 	h.Set("Link", strings.Join(links, ", "))
 }
 
-// redirect redirects to a capture.
 func (m *mementos) redirect(w http.ResponseWriter, at int) {
 	m.setLinks(w.Header(), -1)
 	w.Header().Set("Location", m.url(at))
@@ -186,7 +181,6 @@ func (m *mementos) timeMap(w http.ResponseWriter) {
 	out.Flush()
 }
 
-// A redirection is the error of a request that was redirected.
 type redirection struct{ to uri.URI }
 
 func (r redirection) Error() string { return "redirected to " + r.to.Redacted() }
@@ -218,7 +212,6 @@ func (s *Server) memento(w http.ResponseWriter, r *http.Request, m *mementos, at
 	}
 }
 
-// setCaptured sets the fields that say which capture a response is.
 func (m *mementos) setCaptured(h http.Header, at int) {
 	m.setLinks(h, at)
 	h.Set("Memento-Datetime", m.stated(at))

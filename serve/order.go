@@ -12,7 +12,6 @@ import (
 // maxHeld limits how many entries are held in memory for sorting and threads.
 const maxHeld = 50_000
 
-// A heading is the header of a column, which sorts by it.
 type heading struct {
 	Title  string
 	Link   string

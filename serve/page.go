@@ -12,7 +12,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A page is a page that is being written.
 type page struct {
 	s            *Server
 	w            http.ResponseWriter
@@ -37,7 +36,6 @@ func (s *Server) newPage(w http.ResponseWriter, r *http.Request, a address) *pag
 	return &page{s: s, w: w, r: r, out: bufio.NewWriterSize(w, 32<<10), conversation: &conversation{}, address: a, here: a}
 }
 
-// A head is the data of the page header.
 type head struct {
 	Title, URL string
 	Up         string // link to the parent; "" if there is none
@@ -107,27 +105,23 @@ func (p *page) begin(status int, title string) {
 	p.putBand()
 }
 
-// put executes a template.
 func (p *page) put(name string, data any) {
 	if err := pages().Execute(p.out, name, data); err != nil {
 		panic(http.ErrAbortHandler) // the browser closed the connection
 	}
 }
 
-// flush sends buffered output.
 func (p *page) flush() {
 	if p.out.Flush() != nil || http.NewResponseController(p.w).Flush() != nil {
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// A fact is a line of metadata.
 type fact struct {
 	Name, Value string
 	Link        string
 }
 
-// A foot is the data of the page footer.
 type foot struct {
 	Sections    []section
 	About       []fact
@@ -138,7 +132,6 @@ type foot struct {
 	Command     string // the shell command that saves the content; "" if there is none
 }
 
-// end writes the page footer: the metadata and the conversation.
 func (p *page) end(resp *fetch.Response) {
 	f := foot{Sections: p.sections}
 	if resp != nil {
@@ -208,7 +201,6 @@ func (p *page) facts(resp *fetch.Response) []fact {
 	return list
 }
 
-// maxFields limits the number of header fields on a page.
 const maxFields = 100
 
 func fields(header map[string][]string) []fact {
@@ -236,7 +228,6 @@ func (s *Server) up(a address) string {
 	return s.directory(a, path[:at+1])
 }
 
-// directory returns the link to the directory with a path on the server of a, or "".
 func (s *Server) directory(a address, path string) string {
 	u := a.url
 	parts := uri.Parts{Scheme: u.Scheme(), Login: u.Userinfo(), Host: u.Host(), Port: u.Port(0), Path: path}
@@ -247,7 +238,6 @@ func (s *Server) directory(a address, path string) string {
 	return s.link("/view", a.to(dir))
 }
 
-// maxCrumbs limits the directories above a page that it links to.
 const maxCrumbs = 20
 
 // crumbs returns the directories above a, by the URL path. There are none for a scheme without
@@ -326,7 +316,6 @@ func (p *page) fetch(ctx context.Context, req *fetch.Request) (*fetch.Response, 
 	}
 }
 
-// setBase sets the base URL of the page to that of resp.
 func (p *page) setBase(resp *fetch.Response) {
 	p.here.url = resp.URL.WithoutPassword()
 	p.here.foreign = p.address.foreign || resp.URL.Origin() != p.address.url.Origin()

@@ -73,7 +73,6 @@ func (h *queueHistory) start(watch func(context.Context, func(QueueSample, error
 	h.ended.Go(func() { watch(ctx, h.report) })
 }
 
-// close ends watch and waits for it.
 func (h *queueHistory) close() {
 	h.mu.Lock()
 	h.closed = true
@@ -106,7 +105,6 @@ func (h *queueHistory) report(s QueueSample, err error) {
 	h.samples = append(h.samples, s)
 }
 
-// cutText returns at most maxQueueText bytes of a text.
 func cutText(text string) string {
 	if len(text) > maxQueueText {
 		return strings.ToValidUTF8(text[:maxQueueText], "") + "…"
@@ -114,7 +112,6 @@ func cutText(text string) string {
 	return text
 }
 
-// A queuePage is the data of the page of the queue.
 type queuePage struct {
 	Still   bool
 	Problem string
@@ -125,10 +122,8 @@ type queuePage struct {
 	Idle    bool // no worker runs
 }
 
-// A workerRow is a worker in the form that the template shows.
 type workerRow struct{ Name, Started, Running, Ended, Rate string }
 
-// page returns the data of the page at a time.
 func (h *queueHistory) page(now time.Time) queuePage {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -170,7 +165,6 @@ func (s *QueueSample) facts(now time.Time) []fact {
 		{Name: "Results per second", Value: rate}, {Name: "Time left", Value: remaining}, {Name: "Updated", Value: updated}}
 }
 
-// rateText returns a number per second with one decimal place.
 func rateText(rate float64) string {
 	if math.Abs(rate) >= 1e9 {
 		return strconv.FormatFloat(rate, 'g', 3, 64)
@@ -195,7 +189,6 @@ type chart struct {
 // chartWidth and chartHeight are the size of the view box of a chart. The template has them too.
 const chartWidth, chartHeight = 600, 100
 
-// charts returns the graphs of the rate and of the results.
 func charts(samples []QueueSample) []chart {
 	rates, results := make([]float64, len(samples)), make([]float64, len(samples))
 	times := make([]time.Time, len(samples))

@@ -19,7 +19,6 @@ type reading struct {
 	index   map[uri.URI]int
 }
 
-// readings holds the latest listings.
 type readings struct {
 	mu   sync.Mutex
 	list []*reading // oldest first

@@ -38,7 +38,6 @@ type conversation struct {
 	secured  *tls.ConnectionState // of the latest connection; nil without TLS
 }
 
-// A talkLine is a line of a conversation.
 type conversationLine struct{ Mark, Text string }
 
 func (t *conversation) add(mark, text string) {
@@ -54,7 +53,6 @@ func (t *conversation) add(mark, text string) {
 	t.lines = append(t.lines, conversationLine{mark, fetch.Printable(text)})
 }
 
-// last returns the latest line.
 func (t *conversation) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

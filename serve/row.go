@@ -40,7 +40,6 @@ func textOf(facts fetch.Facts, name string) string {
 	return ""
 }
 
-// numberOf returns a fact as a number. It returns false if the fact is not a number.
 func numberOf(facts fetch.Facts, name string) (float64, bool) {
 	switch v := facts.Value(name).(type) {
 	case uint64:
@@ -74,7 +73,6 @@ type cell struct {
 	Number bool
 }
 
-// kinds has the icon and the label of each kind of entry.
 var kinds = map[fetch.EntryKind][2]string{
 	fetch.EntryListing: {"folder", "menu"}, fetch.EntrySearch: {"search", "search"}, fetch.EntrySession: {"session", "session"},
 	fetch.EntryText: {"", ""}, fetch.EntryError: {"error", "error"}, fetch.EntryObject: {"file", "file"},
@@ -114,7 +112,6 @@ func (l *listing) row(e fetch.Entry) row {
 	return out
 }
 
-// kind returns the icon and the label for the kind of an entry.
 func (l *listing) kind(e fetch.Entry, facts fetch.Facts) (icon, label string) {
 	icon, label = kinds[e.Kind][0], kinds[e.Kind][1]
 	switch {
@@ -168,7 +165,6 @@ func (l *listing) line(r row, facts fetch.Facts) string {
 	return b.String()
 }
 
-// sizeText formats a size with a binary unit.
 func sizeText(n int64) string {
 	if n < 0 {
 		return ""

@@ -221,7 +221,6 @@ func (s *Server) acquire(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// client returns the client for an address.
 func (s *Server) client(a address) (*fetch.Client, error) {
 	switch {
 	case !a.foreign:
@@ -233,7 +232,6 @@ func (s *Server) client(a address) (*fetch.Client, error) {
 	return s.Foreign, nil
 }
 
-// do performs a request for an address.
 func (s *Server) do(ctx context.Context, a address, req *fetch.Request) (*fetch.Response, error) {
 	c, err := s.client(a)
 	if err != nil {
@@ -253,50 +251,4 @@ func (s *Server) prepare(ctx context.Context, a address, req *fetch.Request) (co
 		req.URL = s.logins.with(a.url)
 	}
 	return s.withIdentity(context.WithValue(ctx, captureKey{}, capture{at: a.at, live: a.live}), a)
-}
-
-// logins holds the credentials that the user entered, until the program ends.
-type logins struct {
-	mu  sync.Mutex
-	all map[uri.Origin]uri.URI // a URL with the login
-}
-
-const maxLogins = 1000
-
-// take stores the login of u, and returns u without the password.
-func (l *logins) take(u uri.URI) uri.URI {
-	if _, ok := u.Password(); !ok {
-		return u
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.all == nil || len(l.all) >= maxLogins {
-		l.all = make(map[uri.Origin]uri.URI)
-	}
-	l.all[u.Origin()] = u
-	return u.WithoutPassword()
-}
-
-// has reports whether a login was entered for the origin of u.
-func (l *logins) has(u uri.URI) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, ok := l.all[u.Origin()]
-	return ok
-}
-
-// with returns u with the stored login for its origin. A login of another user than that of u is
-// not used.
-func (l *logins) with(u uri.URI) uri.URI {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	stored, ok := l.all[u.Origin()]
-	if !ok {
-		return u
-	}
-	name, named := u.User()
-	if same, _ := stored.User(); named && same != name {
-		return u
-	}
-	return u.WithUserinfoOf(stored)
 }

@@ -17,7 +17,6 @@ func (s *Server) isSession(scheme string) bool {
 	return ok && known.State() == "session"
 }
 
-// A dialog is the data of a session page.
 type dialog struct {
 	Host, Scheme string
 	Command      string // the shell command that opens the session
@@ -66,9 +65,7 @@ func (p *page) offer() {
 // session serves the terminal page of a session. Its script opens the session with a single-use
 // ticket.
 func (s *Server) session(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, 3*maxURL)
-	if err := r.ParseForm(); err != nil {
-		http.Error(w, "The session form cannot be parsed.", http.StatusBadRequest)
+	if !parseForm(w, r, "session form") {
 		return
 	}
 	a, err := s.verify(r.PostForm)
@@ -95,7 +92,6 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request) {
 // A key is an on-screen button for a key that keyboards may lack.
 type key struct{ Name, Label string }
 
-// keysOf returns the buttons for a scheme with these traits.
 func keysOf(t fetch.Traits) []key {
 	if !t.Screens {
 		return []key{{"Escape", "Esc"}, {"Tab", "Tab"}, {"Interrupt", "Ctrl-C"}, {"ArrowUp", "↑"}, {"ArrowDown", "↓"},

@@ -67,7 +67,6 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// send sends an accepted form once and shows the response.
 func (s *Server) send(w http.ResponseWriter, r *http.Request) {
 	a, err := s.verify(r.URL.Query())
 	id := a.cacheID

@@ -29,7 +29,6 @@ const (
 	maxColumns, maxRows = 500, 200
 )
 
-// An order is a control message of a page.
 type order struct {
 	Columns int  `json:"columns"`
 	Rows    int  `json:"rows"`
@@ -37,7 +36,6 @@ type order struct {
 	Status  bool `json:"status"`
 }
 
-// A notice is a control message to a page.
 type notice struct {
 	Open   string `json:"open,omitempty"`   // host of the session
 	Status string `json:"status,omitempty"` // negotiated options
@@ -53,7 +51,6 @@ type terminal struct {
 	cancel context.CancelCauseFunc // cancels the session
 }
 
-// messageConn is the WebSocket connection to a page.
 type messageConn interface {
 	Read(context.Context) (websocket.MessageType, []byte, error)
 	Write(context.Context, websocket.MessageType, []byte) error
@@ -150,7 +147,6 @@ func (s *Server) runSession(ctx context.Context, t *terminal, a address) error {
 	}
 }
 
-// listen receives the messages of a page until the page is closed.
 func (t *terminal) listen(ctx context.Context) {
 	for {
 		kind, message, err := t.page.Read(context.WithoutCancel(ctx))
@@ -174,7 +170,6 @@ func (t *terminal) listen(ctx context.Context) {
 	}
 }
 
-// execute executes a control message.
 func (t *terminal) execute(ctx context.Context, screen fetch.Terminal, o order) error {
 	if screen == nil {
 		return nil
@@ -224,7 +219,6 @@ func (t *terminal) send(ctx context.Context, kind websocket.MessageType, message
 	return t.page.Write(ctx, kind, message)
 }
 
-// closeReason returns the message for the end of a session.
 func closeReason(err error) string {
 	var e *fetch.Error
 	switch {

@@ -26,7 +26,6 @@ const (
 	maxTextLine = 16 << 10 // bytes of a line; longer lines are split
 )
 
-// A piece is a part of a line, with an optional link.
 type piece struct{ Text, Link string }
 
 // decodeText returns a text in UTF-8, if it has a byte order mark or its Content-Type has a known
@@ -41,7 +40,6 @@ func decodeText(r io.Reader, contentType string) io.Reader {
 	return transform.NewReader(r, utf.BOMOverride(decoder))
 }
 
-// A textStyle is how a text is shown.
 type textStyle int
 
 const (
@@ -50,7 +48,6 @@ const (
 	prose                // in a column, in the font of the page
 )
 
-// styleOf returns the style of a document, by its beginning.
 func styleOf(kind string, body *bufio.Reader) textStyle {
 	if first, _ := body.Peek(body.Buffered()); kind == "text/plain" && isProse(first) {
 		return prose
@@ -58,7 +55,6 @@ func styleOf(kind string, body *bufio.Reader) textStyle {
 	return fixedWidth
 }
 
-// text writes a text. URLs become links.
 func (p *page) text(r io.Reader, contentType string, style textStyle) error {
 	p.put("texthead", struct{ Prose bool }{style == prose})
 	limited := &io.LimitedReader{R: decodeText(r, contentType), N: maxText}
@@ -115,7 +111,6 @@ func isProse(text []byte) bool {
 	return words >= 40 && symbols*30 < letters && letters*3 > len(text)
 }
 
-// putCut writes that the text has more than maxText bytes.
 func (p *page) putCut() {
 	p.put("cut", struct{ Size, Link string }{sizeText(maxText), p.s.link("/download", p.address)})
 }
@@ -136,7 +131,6 @@ func readable(line []byte) string {
 	return strings.Join(parts, "\t") + end
 }
 
-// pieces splits a line at the URLs in it.
 func (p *page) pieces(line string) []piece {
 	if !strings.Contains(line, ":") {
 		return []piece{{Text: line}}
@@ -161,10 +155,8 @@ func (p *page) pieces(line string) []piece {
 	return append(list, piece{Text: rest})
 }
 
-// shownHeader lists the header fields of a message that a page shows.
 var shownHeader = []string{"From", "To", "Cc", "Newsgroups", "Subject", "Date", "Organization", "Followup-To"}
 
-// message writes a mail message or a news article.
 func (p *page) message(r io.Reader) error {
 	head, err := message.ReadHead(r, 0)
 	if err != nil {
@@ -191,7 +183,6 @@ func (p *page) message(r io.Reader) error {
 	return p.text(message.Text(io.MultiReader(bytes.NewReader(head), r)), "", quoted)
 }
 
-// maxGroups limits the newsgroups of an article that are shown.
 const maxGroups = 50
 
 // groups returns the newsgroups of an article, with links if the page is from a news server.
@@ -215,7 +206,6 @@ func (p *page) groups(list string) []fact {
 	return facts
 }
 
-// maxReferences limits the references of an article that are shown.
 const maxReferences = 50
 
 // articleLink returns the link to the article with an ID, on the same news server if the page is

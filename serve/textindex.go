@@ -28,7 +28,6 @@ const (
 	maxWord        = 40      // bytes of a word; longer ones are not indexed
 )
 
-// A textIndex has the words of the documents of an archive.
 type textIndex struct {
 	files    []indexedFile // the archive
 	docs     []indexedDoc
@@ -50,7 +49,6 @@ type indexedDoc struct {
 	Title string `json:"title,omitempty"`
 }
 
-// indexHead is the first line of the file of an index.
 type indexHead struct {
 	Version int           `json:"version"`
 	Files   []indexedFile `json:"files"`
@@ -86,7 +84,6 @@ func splitWords(text string, f func(word string)) {
 	end(len(text))
 }
 
-// add adds a document.
 func (x *textIndex) add(doc indexedDoc, text string) {
 	if len(x.docs) == maxIndexed {
 		x.partial = true

@@ -26,7 +26,6 @@ const (
 // indexFile returns the name of the index, which is next to the first file of the archive.
 func (s *Server) indexFile() string { return s.Archive.Files()[0] + ".words.gz" }
 
-// archiveFiles returns the identity of the archive.
 func (s *Server) archiveFiles() ([]indexedFile, error) {
 	var list []indexedFile
 	for _, name := range s.Archive.Files() {
@@ -160,7 +159,6 @@ func ReadText(resp *fetch.Response, limit int64) (title, text string, ok bool, e
 	return title, readableLines(content), true, err
 }
 
-// readableLines returns a text of several lines as readable does.
 func readableLines(content []byte) string {
 	var b strings.Builder
 	for line := range bytes.Lines(content) {
@@ -207,13 +205,11 @@ func (s *Server) Search(ctx context.Context, words string, limit int, progress f
 	return found, len(docs), x.partial, nil
 }
 
-// A foundRow is a document that a search found, in the form that the template shows.
 type foundRow struct {
 	Title, URL, Link, Time string
 	Before, Match, After   string // of the excerpt
 }
 
-// searchText serves the search in the text of the archive.
 func (s *Server) searchText(w http.ResponseWriter, r *http.Request) {
 	if s.Archive == nil {
 		http.NotFound(w, r)

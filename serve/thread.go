@@ -8,10 +8,8 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// maxIndent limits the indentation of replies.
 const maxIndent = 12
 
-// A node is an article with its replies.
 type node struct {
 	e        fetch.Entry
 	id       string
@@ -20,7 +18,6 @@ type node struct {
 	children []*node
 }
 
-// threads writes articles as threads of replies.
 func (l *listing) threads(entries iter.Seq[fetch.Entry]) {
 	var nodes []*node
 	byID := make(map[string]*node)

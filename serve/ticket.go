@@ -38,7 +38,6 @@ func (t *tickets[T]) add(value T) string {
 	return id
 }
 
-// take returns the value of a ticket and removes the ticket.
 func (t *tickets[T]) take(id string) (value T, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

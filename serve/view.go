@@ -16,7 +16,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// home serves the home page.
 func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	p := s.newPage(w, r, address{})
 	p.begin(http.StatusOK, "urlget")
@@ -58,7 +57,6 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	p.end(nil)
 }
 
-// open redirects to the page of a URL that the user entered.
 func (s *Server) open(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxURL)
 	u, err := parseTyped(r.PostFormValue("url"))
@@ -89,7 +87,6 @@ func parseTyped(text string) (uri.URI, error) {
 	return u, err
 }
 
-// view serves the page of an address.
 func (s *Server) view(w http.ResponseWriter, r *http.Request) {
 	a, err := s.verify(r.URL.Query())
 	p := s.newPage(w, r, a)
@@ -104,7 +101,6 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request) {
 	p.respond(r.Context(), &fetch.Request{})
 }
 
-// respond performs a request and writes the page for its result.
 func (p *page) respond(ctx context.Context, req *fetch.Request) {
 	done, err := p.s.acquire(ctx)
 	if err != nil {
@@ -129,7 +125,6 @@ func (p *page) refuseUnsigned(a address, err error) {
 	p.end(nil)
 }
 
-// show writes the page for a response, or for an error.
 func (p *page) show(resp *fetch.Response, err error) {
 	if p.begun {
 		p.putBand()
@@ -176,11 +171,9 @@ func mediaType(contentType string, first []byte) string {
 // sniffSize is the number of bytes that are read to detect a media type.
 const sniffSize = 512
 
-// textTypes are media types of text other than text/*.
 var textTypes = map[string]bool{"application/json": true, "application/xml": true, "application/yaml": true, "application/ldif": true,
 	"application/x-sh": true, "application/javascript": true, "application/x-ldif": true, "application/sql": true}
 
-// object writes the page of a document.
 func (p *page) object(resp *fetch.Response) {
 	kind, body, err := document(resp)
 	if err != nil {

@@ -36,7 +36,6 @@ type davHandler struct {
 
 const davMethods = "OPTIONS, GET, HEAD, PROPFIND"
 
-// ServeHTTP implements http.Handler.
 func (h *davHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rest, ok := strings.CutPrefix(r.URL.Path, h.prefix)
 	if !ok || rest != "" && rest[0] != '/' {
@@ -65,10 +64,8 @@ func (h *davHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// fsName returns the name in an fs.FS for the path of a URL.
 func fsName(p string) string { return cmp.Or(strings.TrimPrefix(path.Clean("/"+p), "/"), ".") }
 
-// get serves a file, or a page with the members of a directory.
 func (h *davHandler) get(w http.ResponseWriter, r *http.Request, name string) {
 	f, err := h.fsys.Open(name)
 	var info fs.FileInfo
@@ -96,7 +93,6 @@ func (h *davHandler) get(w http.ResponseWriter, r *http.Request, name string) {
 	}
 }
 
-// page lists the members of a directory.
 func (h *davHandler) page(w http.ResponseWriter, r *http.Request, f fs.File) {
 	if !strings.HasSuffix(r.URL.Path, "/") {
 		http.Redirect(w, r, (&url.URL{Path: r.URL.Path + "/"}).EscapedPath(), http.StatusMovedPermanently)
@@ -124,7 +120,6 @@ func (h *davHandler) page(w http.ResponseWriter, r *http.Request, f fs.File) {
 	io.WriteString(w, "</ul>\n")
 }
 
-// davStatus returns the status for an error of a file system.
 func davStatus(err error) int {
 	switch {
 	case errors.Is(err, fs.ErrInvalid):
@@ -179,7 +174,6 @@ func (d *davFS) OpenFile(_ context.Context, p string, _ int, _ os.FileMode) (web
 	return &davFile{fs: d, name: fsName(p), info: info}, nil
 }
 
-// A davFile is a file or a directory whose metadata are read.
 type davFile struct {
 	fs   *davFS
 	name string
@@ -195,7 +189,6 @@ func (f *davFile) Stat() (fs.FileInfo, error)     { return f.info, nil }
 // parallelStats is the number of members whose metadata are requested at once.
 const parallelStats = 4
 
-// Readdir returns all members.
 func (f *davFile) Readdir(int) ([]fs.FileInfo, error) {
 	list, err := fs.ReadDir(f.fs.fsys, f.name)
 	if err != nil {
@@ -246,7 +239,6 @@ func listedInfo(e fs.DirEntry) fs.FileInfo {
 	return davInfo{entryInfo{e.Name(), max(entry.Size, 0), mode, entry.ModTime, &fetch.Meta{ContentType: entry.ContentType}}}
 }
 
-// An entryInfo is the metadata of a member of a listing.
 type entryInfo struct {
 	name    string
 	size    int64
@@ -273,10 +265,8 @@ func (i davInfo) ModTime() time.Time {
 	return time.Unix(0, 0)
 }
 
-// ContentType implements webdav.ContentTyper.
 func (i davInfo) ContentType(context.Context) (string, error) { return typeOf(i.FileInfo), nil }
 
-// ETag implements webdav.ETager.
 func (i davInfo) ETag(context.Context) (string, error) {
 	if m, ok := i.Sys().(*fetch.Meta); ok && m != nil && strings.HasSuffix(m.ETag, `"`) {
 		return m.ETag, nil

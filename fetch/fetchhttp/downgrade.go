@@ -11,7 +11,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// maxSecureHosts limits the hosts that are remembered to require TLS.
 const maxSecureHosts = 10_000
 
 // A secureHosts value holds the hosts whose pages a proxy retrieves with https although its clients ask
@@ -120,7 +119,6 @@ type plainLinks struct {
 // maxHost limits a host name that is recognized (RFC 1035, section 2.3.4).
 const maxHost = 255
 
-// Read implements io.Reader.
 func (l *plainLinks) Read(p []byte) (int, error) {
 	for len(l.out) == 0 && l.err == nil {
 		buf := make([]byte, 32<<10)

@@ -35,7 +35,6 @@ type gateway struct {
 	own string
 }
 
-// ServeHTTP implements http.Handler.
 func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -72,7 +71,6 @@ func sandbox(w http.ResponseWriter) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 }
 
-// send copies the content to w.
 func send(w io.Writer, content io.Reader) {
 	if _, err := io.Copy(w, content); err != nil {
 		panic(http.ErrAbortHandler) // let the client detect the incomplete body
@@ -113,7 +111,6 @@ func Status(err error) int {
 	return a.status
 }
 
-// target returns the URL to retrieve for a request.
 func (g *gateway) target(r *http.Request) (uri.URI, error) {
 	scheme, rest, ok := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
 	if !ok || !slices.Contains(g.schemes, scheme) {

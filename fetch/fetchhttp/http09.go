@@ -46,17 +46,14 @@ func (p *Proxy) serveSimple(ctx context.Context, c readWriter, target string) {
 	p.ServeHTTP(&simpleResponse{Writer: c.Conn, header: http.Header{}}, r)
 }
 
-// A simpleResponse is a response of HTTP/0.9.
 type simpleResponse struct {
 	io.Writer
 	header http.Header
 }
 
-// Header implements http.ResponseWriter.
 func (w *simpleResponse) Header() http.Header { return w.header }
 
 // WriteHeader implements http.ResponseWriter. HTTP/0.9 has no header.
 func (w *simpleResponse) WriteHeader(int) {}
 
-// Flush implements http.Flusher.
 func (w *simpleResponse) Flush() {}

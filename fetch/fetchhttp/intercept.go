@@ -114,7 +114,6 @@ type oneConn struct {
 	closed chan struct{}
 }
 
-// Accept implements net.Listener.
 func (l *oneConn) Accept() (net.Conn, error) {
 	if !l.taken {
 		l.taken = true
@@ -124,11 +123,9 @@ func (l *oneConn) Accept() (net.Conn, error) {
 	return nil, net.ErrClosed
 }
 
-// Close implements net.Listener.
 func (l *oneConn) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return nil
 }
 
-// Addr implements net.Listener.
 func (l *oneConn) Addr() net.Addr { return l.conn.LocalAddr() }

@@ -17,7 +17,6 @@ const (
 	socksLoginFailed  = 1
 )
 
-// admits reports whether a user and password are those of Login.
 func (p *Proxy) admits(user, password string) bool {
 	same := func(a, b string) int {
 		x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
@@ -48,7 +47,6 @@ func (p *Proxy) authorize(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// errSOCKSLogin ends a connection whose client did not log in.
 var errSOCKSLogin = errors.New("fetchhttp: the SOCKS client did not log in")
 
 // socksLogin reads the login of a SOCKS5 client and answers it (RFC 1929, section 2).

@@ -108,7 +108,6 @@ func ownAddress(r *http.Request) string {
 	return ""
 }
 
-// isLocalhost reports whether host is localhost with the port of own.
 func isLocalhost(host, own string) bool {
 	port, ok := strings.CutPrefix(host, "localhost:")
 	return ok && strings.HasSuffix(own, ":"+port)
@@ -130,10 +129,8 @@ func retrievable(c *fetch.Client) (names []string) {
 	return names
 }
 
-// errRedirected ends a request that the server redirects.
 var errRedirected = errors.New("redirected")
 
-// forward answers a request for an absolute URL.
 func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, g *gateway, absolute string) {
 	u, err := uri.Parse(absolute)
 	if err == nil && !u.IsAbs() {
@@ -244,7 +241,6 @@ func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, err error, locati
 	}
 }
 
-// connect answers a CONNECT request.
 func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
 	if p.Authority != nil {
 		if near := takeOver(w); near != nil {
@@ -318,7 +314,6 @@ func (c readWriter) Read(p []byte) (int, error) { return c.Reader.Read(p) }
 // ReadFrom lets the kernel move the bytes, where it can.
 func (c readWriter) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.Conn, r) }
 
-// CloseWrite ends the output of the connection.
 func (c readWriter) CloseWrite() error { return closeWrite(c.Conn) }
 
 // closeWrite ends the output of a connection, if it can be ended alone.

@@ -18,7 +18,6 @@ import (
 // unknownOrigin is the origin of requests from an unknown remote party.
 var unknownOrigin = uri.MustParse("http://unknown.invalid/")
 
-// newRequest converts an HTTP request to a fetch.Request.
 func newRequest(r *http.Request) (*fetch.Request, error) {
 	u, err := uri.Parse(r.URL.String())
 	if err != nil {

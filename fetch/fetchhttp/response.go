@@ -15,7 +15,6 @@ import (
 
 func isHTTP(scheme string) bool { return scheme == "http" || scheme == "https" }
 
-// status returns the HTTP status for a successful response.
 func status(resp *fetch.Response) int {
 	switch code := resp.Reply.Code; {
 	case isHTTP(resp.URL.Scheme()) && code/100 == 2:
@@ -34,7 +33,6 @@ func Describe(h http.Header, resp *fetch.Response) int {
 	return status(resp)
 }
 
-// fields returns the HTTP header fields that describe a response.
 func fields(resp *fetch.Response) http.Header {
 	h := http.Header{}
 	for _, k := range []string{"Content-Encoding", "Content-Language", "Cache-Control", "Expires"} {
@@ -46,17 +44,21 @@ func fields(resp *fetch.Response) http.Header {
 
 // allFields returns the fields of an HTTP response without those that belong to the connection.
 func allFields(resp *fetch.Response) http.Header {
-	h := make(http.Header, len(resp.Header))
-	for name, values := range resp.Header {
-		if !slices.Contains(hopByHop, textproto.CanonicalMIMEHeaderKey(name)) {
-			h[name] = slices.Clone(values)
-		}
-	}
+	h := withoutHopByHop(resp.Header)
 	describe(h, &resp.Meta)
 	return h
 }
 
-// describe sets the fields that correspond to m.
+func withoutHopByHop(fields textproto.MIMEHeader) http.Header {
+	h := make(http.Header, len(fields))
+	for name, values := range fields {
+		if !slices.Contains(hopByHop, textproto.CanonicalMIMEHeaderKey(name)) {
+			h[name] = slices.Clone(values)
+		}
+	}
+	return h
+}
+
 func describe(h http.Header, m *fetch.Meta) {
 	if m.Decoded {
 		h.Del("Content-Encoding")
@@ -122,12 +124,7 @@ func httpStatus(e *fetch.Error) int {
 
 // httpRefusal returns the refusal of an HTTP server, with its error page.
 func httpRefusal(e *fetch.Error, code int) *responseBuilder {
-	a := &responseBuilder{status: code, text: e.Reply.Text, header: make(http.Header, len(e.Header)), size: int64(len(e.Body))}
-	for name, values := range e.Header {
-		if !slices.Contains(hopByHop, textproto.CanonicalMIMEHeaderKey(name)) {
-			a.header[name] = slices.Clone(values)
-		}
-	}
+	a := &responseBuilder{status: code, text: e.Reply.Text, header: withoutHopByHop(e.Header), size: int64(len(e.Body))}
 	var page io.Reader = strings.NewReader(string(e.Body))
 	announced, err := strconv.ParseInt(e.Header.Get("Content-Length"), 10, 64)
 	switch more := err == nil && announced > a.size; {

@@ -21,7 +21,6 @@ import (
 // helloTimeout limits the time until a client has said what it wants.
 const helloTimeout = 10 * time.Second
 
-// maxConnections limits the connections of clients.
 const maxConnections = 512
 
 // Serve serves HTTP and SOCKS5 clients on l until ctx ends. It closes l.
@@ -44,7 +43,6 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// newServer returns a server for the clients of a proxy, with the limits of all.
 func newServer(ctx context.Context, h http.Handler) *http.Server {
 	return &http.Server{Handler: h, ReadHeaderTimeout: helloTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 20,
 		BaseContext: func(net.Listener) context.Context { return ctx }}
@@ -61,7 +59,6 @@ type sniffer struct {
 	err      error // of Listener; it is set when accepted is closed
 }
 
-// Accept implements net.Listener.
 func (s *sniffer) Accept() (net.Conn, error) {
 	c, ok := <-s.accepted
 	if !ok {
@@ -70,7 +67,6 @@ func (s *sniffer) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// run accepts connections until the listener fails.
 func (s *sniffer) run(p *Proxy) {
 	var sniffing sync.WaitGroup
 	for {
@@ -90,7 +86,6 @@ func (s *sniffer) run(p *Proxy) {
 	}
 }
 
-// A slotConn frees its slot when it is closed.
 type slotConn struct {
 	net.Conn
 	free func()
@@ -104,10 +99,8 @@ func (c *slotConn) Close() error {
 // ReadFrom is that of the connection, which may let the kernel move the bytes.
 func (c *slotConn) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.Conn, r) }
 
-// CloseWrite ends the output of the connection.
 func (c *slotConn) CloseWrite() error { return closeWrite(c.Conn) }
 
-// sniff reads the first byte of a connection, which tells the protocol.
 func (s *sniffer) sniff(p *Proxy, c net.Conn) {
 	stop := context.AfterFunc(s.ctx, func() { c.Close() })
 	c.SetReadDeadline(time.Now().Add(helloTimeout))

@@ -67,7 +67,6 @@ func NewTransport(c *fetch.Client) http.RoundTripper { return transport{c} }
 
 type transport struct{ client *fetch.Client }
 
-// RoundTrip implements http.RoundTripper.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		r.Body.Close()
@@ -101,7 +100,6 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.response(r), nil
 }
 
-// retrieve performs a GET or HEAD.
 func retrieve(ctx context.Context, c *fetch.Client, method string, req *fetch.Request) (*fetch.Response, error) {
 	if method == http.MethodHead {
 		return c.Stat(ctx, req)
@@ -109,7 +107,6 @@ func retrieve(ctx context.Context, c *fetch.Client, method string, req *fetch.Re
 	return c.Do(ctx, req)
 }
 
-// A responseBuilder holds the parts of an HTTP response.
 type responseBuilder struct {
 	status int
 	text   string // reason phrase from the server; "" means the standard text

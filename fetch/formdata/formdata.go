@@ -36,7 +36,6 @@ type Body struct {
 	size     int64
 }
 
-// A piece is some bytes, or the content of a file.
 type piece struct {
 	text []byte
 	file string
@@ -161,7 +160,6 @@ func (r *reader) end() {
 	r.now, r.file = nil, nil
 }
 
-// Close implements io.Closer.
 func (r *reader) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

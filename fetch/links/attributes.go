@@ -34,7 +34,6 @@ var requisites = map[string]bool{
 // styles, scripts, frames and sounds.
 func Requisite(rel string) bool { return requisites[rel] || sources[rel] != "" }
 
-// spansOf appends the references in the attributes of a tag to list.
 func spansOf(list []span, name string, attrs []html.Attribute) []span {
 	for i, a := range attrs {
 		whole := span{attr: i, end: len(a.Val), ref: a.Val}

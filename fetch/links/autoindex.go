@@ -17,7 +17,6 @@ const (
 	maxRow     = 256 // bytes of text after a link
 )
 
-// A row is a link in an index page with the text after it.
 type row struct {
 	entry fetch.Entry
 	text  string
@@ -45,7 +44,6 @@ func (p *page) flush() {
 	p.emit(e)
 }
 
-// below reports whether e is a file in the directory of the page.
 func (p *page) below(e fetch.Entry) bool {
 	dir, _, _ := strings.Cut(p.base.WithoutFragment().String(), "?")
 	name, ok := strings.CutPrefix(e.URL.String(), dir[:strings.LastIndexByte(dir, '/')+1])

@@ -110,7 +110,6 @@ func wide(start []byte, label string) encoding.Encoding {
 	return nil
 }
 
-// xmlEncoding returns the encoding in an XML declaration, or "".
 func xmlEncoding(start []byte) string {
 	end := bytes.Index(start, []byte("?>"))
 	if end < 0 || !bytes.HasPrefix(start, []byte("<?xml")) {
@@ -137,7 +136,6 @@ func labelOf(contentType string) string {
 	return strings.ToLower(strings.TrimSpace(label))
 }
 
-// declaredBy returns the encoding that a meta element declares.
 func declaredBy(attrs []html.Attribute) (pageEncoding, bool) {
 	label, ok := value(attrs, "charset")
 	if how, _ := value(attrs, "http-equiv"); !ok && strings.EqualFold(how, "content-type") {
@@ -169,7 +167,6 @@ func (p pageEncoding) encode(text []byte) []byte {
 	return encoded
 }
 
-// namesCharset reports whether text has the word charset.
 func namesCharset(text []byte) bool {
 	word := []byte("charset")
 	for i := range max(len(text)-len(word)+1, 0) {

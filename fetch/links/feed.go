@@ -59,7 +59,6 @@ func ReadFeed(r io.Reader, base uri.URI) (Feed, error) {
 	return d.feed.Feed, err
 }
 
-// A feedReader collects the items of a feed from the tags of a document.
 type feedReader struct {
 	Feed
 	base  uri.URI

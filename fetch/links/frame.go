@@ -71,7 +71,6 @@ type framer struct {
 	content content
 }
 
-// A content is how a text is written.
 type content byte
 
 const (
@@ -80,7 +79,6 @@ const (
 	hidden         // not at all
 )
 
-// A form is the action and the method of a form.
 type form struct {
 	action fetch.Entry
 	method string
@@ -154,7 +152,6 @@ func (f *framer) closeElement(name string) {
 	f.out.WriteString("</" + name + ">")
 }
 
-// tag writes a start tag, unless the element is removed.
 func (f *framer) tag() {
 	f.content = shown
 	name := f.name
@@ -208,7 +205,6 @@ func has(attrs []html.Attribute, key string) bool {
 	return ok
 }
 
-// attributes returns the attributes of the current element with converted references.
 func (f *framer) attributes() []html.Attribute {
 	attrs := f.attrs
 	known := make(map[int]bool)
@@ -257,7 +253,6 @@ var outward = set("action method enctype target ping srcdoc src srcset imagesrcs
 // wording lists attributes that are shown, or sent with a form.
 var wording = set("alt title value placeholder label summary abbr aria-label aria-description name id class style")
 
-// isOutward reports whether an attribute without known references is removed.
 func isOutward(a html.Attribute) bool {
 	switch {
 	case outward[a.Key], strings.HasPrefix(a.Key, "on"), strings.HasPrefix(a.Key, "form") && a.Key != "form":

@@ -60,7 +60,6 @@ func readHTML(r io.Reader, contentType string, base uri.URI) iter.Seq2[fetch.Ent
 	}
 }
 
-// A page is an HTML page being read.
 type page struct {
 	*markup
 	base     uri.URI
@@ -89,7 +88,6 @@ func (p *page) end() {
 	}
 }
 
-// readsText reports whether text calls for it.
 func (p *page) readsText() bool { return p.styles || p.titles || p.row != nil || p.open }
 
 // text adds text to the open anchor or row, or reads it as a style sheet or title.
@@ -133,12 +131,10 @@ func (p *page) closeAnchor() {
 	}
 }
 
-// isAnchorEnd reports whether an end tag is that of an anchor.
 func isAnchorEnd(raw []byte) bool {
 	return len(raw) > 3 && raw[2]|0x20 == 'a' && strings.IndexByte(" \t\r\n\f/>", raw[3]) >= 0
 }
 
-// tag handles a start tag.
 func (p *page) tag() {
 	name, attrs := p.name, p.attrs
 	p.styles, p.titles = name == "style" && !p.complete, name == "title" && !p.complete

@@ -95,7 +95,6 @@ func uriList(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
 	}
 }
 
-// entry returns the entry for a reference in a document.
 func entry(base uri.URI, ref, rel string) fetch.Entry {
 	u, err := parseRef(ref)
 	if err == nil {

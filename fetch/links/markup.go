@@ -110,7 +110,6 @@ var readByUs = set("noscript noframes noembed")
 // rawText lists the other elements of HTML whose content has neither tags nor character references.
 var rawText = set("script style iframe xmp plaintext")
 
-// text returns the text of the current token in UTF-8, without character references.
 func (m *markup) text() []byte {
 	text, converted := m.encoding.decode(m.tokens.Raw())
 	switch {

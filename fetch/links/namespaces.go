@@ -15,7 +15,6 @@ type namespaces struct {
 	paragraphs int // open p elements of HTML
 }
 
-// maxOpen bounds the open elements.
 const maxOpen = 512
 
 type namespace byte
@@ -43,12 +42,10 @@ const (
 	mathPoint                  // an annotation-xml element, which may have an svg element
 )
 
-// isForeign reports whether the innermost open element is one of SVG or MathML.
 func (n *namespaces) isForeign() bool {
 	return n.foreign > 0 && n.open[len(n.open)-1].space != inHTML
 }
 
-// innermost returns the name of the innermost open element, or "".
 func (n *namespaces) innermost() string {
 	if len(n.open) == 0 {
 		return ""
@@ -78,7 +75,6 @@ func (n *namespaces) count(e element, change int) {
 	}
 }
 
-// close closes the open elements from i to j.
 func (n *namespaces) close(i, j int) {
 	for _, e := range n.open[i:j] {
 		n.count(e, -1)
@@ -166,7 +162,6 @@ func (n *namespaces) spaceOf(name string) namespace {
 	return e.space
 }
 
-// breakOut closes elements up to one whose content is HTML.
 func (n *namespaces) breakOut() {
 	i := len(n.open)
 	for i > 0 && n.open[i-1].space != inHTML && n.open[i-1].point != htmlPoint && n.open[i-1].point != textPoint {
@@ -175,7 +170,6 @@ func (n *namespaces) breakOut() {
 	n.close(i, len(n.open))
 }
 
-// end closes an element.
 func (n *namespaces) end(name string) {
 	if n.isForeign() {
 		if name == "p" || name == "br" {
@@ -231,7 +225,6 @@ func pointOf(name string, attrs []html.Attribute) integrationPoint {
 	return noPoint
 }
 
-// breaksOut reports whether a start tag closes SVG and MathML.
 func breaksOut(name string, attrs []html.Attribute) bool {
 	if name == "font" {
 		for _, a := range attrs {

@@ -121,7 +121,6 @@ func withoutHref(attrs *[]html.Attribute) bool {
 	return false
 }
 
-// rewriteTag converts the references in attrs and reports whether it changed any.
 func rewriteTag(name string, attrs []html.Attribute, base uri.URI, query pageEncoding, convert func(fetch.Entry) (string, bool)) bool {
 	spans := spansOf(nil, name, attrs)
 	changed := false

@@ -149,7 +149,6 @@ func (d *document) start(t xml.StartElement) {
 	d.emitLink(name, attr)
 }
 
-// emitLink emits the link in the attributes of an element of a feed.
 func (d *document) emitLink(name string, attr func(string) string) {
 	switch href := attr("href"); {
 	case name == "link" && href != "":
