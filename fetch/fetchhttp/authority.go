@@ -43,10 +43,11 @@ type Authority struct {
 // LoadAuthority loads the authority in a directory, and makes one if there is none. Its certificate, for
 // the clients, is ca.pem; only the user may read its key.
 func LoadAuthority(dir string) (*Authority, error) {
-	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, authorityFile), filepath.Join(dir, secretFile))
+	public, secret := filepath.Join(dir, authorityFile), filepath.Join(dir, secretFile)
+	pair, err := tls.LoadX509KeyPair(public, secret)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = makeAuthority(dir); err == nil {
-			pair, err = tls.LoadX509KeyPair(filepath.Join(dir, authorityFile), filepath.Join(dir, secretFile))
+			pair, err = tls.LoadX509KeyPair(public, secret)
 		}
 	}
 	if err != nil {
@@ -54,7 +55,7 @@ func LoadAuthority(dir string) (*Authority, error) {
 	}
 	key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
 	if !ok || !pair.Leaf.IsCA {
-		return nil, errors.New("fetchhttp: " + filepath.Join(dir, authorityFile) + " is not a certificate authority of urlget")
+		return nil, errors.New("fetchhttp: " + public + " is not a certificate authority of urlget")
 	}
 	leaf, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	return &Authority{cert: pair.Leaf, key: key, leaf: leaf, leaves: make(map[string]*tls.Certificate)}, err
@@ -67,9 +68,14 @@ func makeAuthority(dir string) error {
 		return err
 	}
 	now := time.Now()
-	cert := &x509.Certificate{SerialNumber: serial(), Subject: pkix.Name{CommonName: "urlget proxy " + now.UTC().Format(time.DateOnly)},
-		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(authorityLife), IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
-		KeyUsage: x509.KeyUsageCertSign}
+	cert := &x509.Certificate{
+		SerialNumber: serial(),
+		Subject:      pkix.Name{CommonName: "urlget proxy " + now.UTC().Format(time.DateOnly)},
+		NotBefore:    now.Add(-time.Hour),
+		NotAfter:     now.Add(authorityLife),
+		KeyUsage:     x509.KeyUsageCertSign,
+		IsCA:         true, BasicConstraintsValid: true, MaxPathLenZero: true,
+	}
 	der, err := x509.CreateCertificate(rand.Reader, cert, cert, &key.PublicKey, key)
 	if err != nil {
 		return err
@@ -90,7 +96,8 @@ func makeAuthority(dir string) error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(pem.Encode(f, &pem.Block{Type: file.kind, Bytes: file.content}), f.Close()); err != nil {
+		err = pem.Encode(f, &pem.Block{Type: file.kind, Bytes: file.content})
+		if err = errors.Join(err, f.Close()); err != nil {
 			return err
 		}
 	}
@@ -111,8 +118,14 @@ func (a *Authority) certificate(host string) (*tls.Certificate, error) {
 		return known, nil
 	}
 	now := time.Now()
-	cert := &x509.Certificate{SerialNumber: serial(), Subject: pkix.Name{CommonName: host[:min(len(host), 64)]}, NotBefore: now.Add(-time.Hour),
-		NotAfter: now.Add(leafLife), KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	cert := &x509.Certificate{
+		SerialNumber: serial(),
+		Subject:      pkix.Name{CommonName: host[:min(len(host), 64)]},
+		NotBefore:    now.Add(-time.Hour),
+		NotAfter:     now.Add(leafLife),
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
 	if ip := net.ParseIP(host); ip != nil {
 		cert.IPAddresses = []net.IP{ip}
 	} else {

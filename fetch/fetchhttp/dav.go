@@ -34,7 +34,13 @@ type davHandler struct {
 	prefix string
 }
 
-const davMethods = "OPTIONS, GET, HEAD, PROPFIND"
+const (
+	davMethods = "OPTIONS, GET, HEAD, PROPFIND"
+	// finiteDepth refuses Depth: infinity (RFC 4918, section 9.1).
+	finiteDepth = `<?xml version="1.0"?>
+<D:error xmlns:D="DAV:"><D:propfind-finite-depth/></D:error>
+`
+)
 
 func (h *davHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rest, ok := strings.CutPrefix(r.URL.Path, h.prefix)
@@ -53,7 +59,7 @@ func (h *davHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if depth := r.Header.Get("Depth"); depth != "0" && depth != "1" {
 			w.Header().Set("Content-Type", "application/xml; charset=utf-8")
 			w.WriteHeader(http.StatusForbidden)
-			io.WriteString(w, `<?xml version="1.0"?>`+"\n"+`<D:error xmlns:D="DAV:"><D:propfind-finite-depth/></D:error>`+"\n")
+			io.WriteString(w, finiteDepth)
 			return
 		}
 		dav := webdav.Handler{Prefix: h.prefix, FileSystem: &davFS{fsys: h.fsys}, LockSystem: webdav.NewMemLS()}
@@ -111,11 +117,11 @@ func (h *davHandler) page(w http.ResponseWriter, r *http.Request, f fs.File) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	fmt.Fprintf(w, "<!DOCTYPE html>\n<title>%s</title>\n<ul>\n", markup(r.URL.Path))
 	for _, e := range list {
-		name := e.Name()
+		name, ref := e.Name(), "./"+url.PathEscape(e.Name())
 		if e.IsDir() {
-			name += "/"
+			name, ref = name+"/", ref+"/"
 		}
-		fmt.Fprintf(w, "<li><a href=\"%s\">%s</a>\n", markup("./"+url.PathEscape(e.Name())+name[len(e.Name()):]), markup(name))
+		fmt.Fprintf(w, "<li><a href=\"%s\">%s</a>\n", markup(ref), markup(name))
 	}
 	io.WriteString(w, "</ul>\n")
 }
@@ -236,7 +242,8 @@ func listedInfo(e fs.DirEntry) fs.FileInfo {
 	if e.IsDir() {
 		mode = fs.ModeDir | 0o555
 	}
-	return davInfo{entryInfo{e.Name(), max(entry.Size, 0), mode, entry.ModTime, &fetch.Meta{ContentType: entry.ContentType}}}
+	meta := &fetch.Meta{ContentType: entry.ContentType}
+	return davInfo{entryInfo{e.Name(), max(entry.Size, 0), mode, entry.ModTime, meta}}
 }
 
 type entryInfo struct {

@@ -49,7 +49,8 @@ func (p *Proxy) upgraded(u uri.URI) uri.URI {
 // host.
 func (p *Proxy) isUpgrade(from, to uri.URI) bool {
 	plain := strings.Replace(to.WithoutPort(443).String(), "https://", "http://", 1)
-	if from.Scheme() != "http" || to.Scheme() != "https" || to.Port(443) != 443 || plain != from.WithoutPort(80).String() || p.secure.has(to) {
+	if from.Scheme() != "http" || to.Scheme() != "https" || to.Port(443) != 443 ||
+		plain != from.WithoutPort(80).String() || p.secure.has(to) {
 		return false
 	}
 	p.secure.add(to)
@@ -88,7 +89,8 @@ func (p *Proxy) downgrade(h http.Header, resp *fetch.Response) {
 	if h.Get("Content-Encoding") != "" {
 		return
 	}
-	for _, name := range []string{"Content-Length", "Etag", "Digest", "Repr-Digest", "Content-Digest", "Content-Md5"} {
+	for _, name := range []string{"Content-Length", "Etag",
+		"Digest", "Repr-Digest", "Content-Digest", "Content-Md5"} {
 		h.Del(name)
 	}
 	resp.Size = -1

@@ -105,8 +105,8 @@ func Status(err error) int {
 		return http.StatusBadRequest
 	case a == nil:
 		return http.StatusBadGateway
-	case a.status == http.StatusUnauthorized, a.status == http.StatusProxyAuthRequired: // the client cannot log in to that server
-		return http.StatusForbidden
+	case a.status == http.StatusUnauthorized, a.status == http.StatusProxyAuthRequired:
+		return http.StatusForbidden // the client cannot log in to that server
 	}
 	return a.status
 }
@@ -114,7 +114,8 @@ func Status(err error) int {
 func (g *gateway) target(r *http.Request) (uri.URI, error) {
 	scheme, rest, ok := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
 	if !ok || !slices.Contains(g.schemes, scheme) {
-		return uri.URI{}, fmt.Errorf("request /SCHEME/HOST/PATH, where SCHEME is one of %s", strings.Join(g.schemes, ", "))
+		return uri.URI{}, fmt.Errorf("request /SCHEME/HOST/PATH, where SCHEME is one of %s",
+			strings.Join(g.schemes, ", "))
 	}
 	if r.URL.RawQuery != "" {
 		rest += "?" + r.URL.RawQuery
@@ -176,7 +177,8 @@ func (g *gateway) listing(w http.ResponseWriter, r *http.Request, resp *fetch.Re
 		return
 	}
 	absolute := g.own != "" && r.URL.Scheme != "" && r.URL.Host != g.own
-	if _, err := fmt.Fprintf(w, "<!DOCTYPE html>\n<title>%s</title>\n<ul>\n", markup(resp.URL.Redacted())); err != nil {
+	title := markup(resp.URL.Redacted())
+	if _, err := fmt.Fprintf(w, "<!DOCTYPE html>\n<title>%s</title>\n<ul>\n", title); err != nil {
 		return // the client has disconnected
 	}
 	for e, err := range resp.Entries {

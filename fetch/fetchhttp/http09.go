@@ -36,14 +36,15 @@ func (p *Proxy) serveSimple(ctx context.Context, c readWriter, target string) {
 		io.WriteString(c.Conn, "The URL is malformed.\n")
 		return
 	}
-	r := (&http.Request{Method: http.MethodGet, URL: u, RequestURI: target, Proto: "HTTP/0.9", ProtoMinor: 9, Header: http.Header{}, Body: http.NoBody,
-		RemoteAddr: c.RemoteAddr().String()}).WithContext(context.WithValue(ctx, http.LocalAddrContextKey, c.LocalAddr()))
+	r := &http.Request{Method: http.MethodGet, URL: u, RequestURI: target, Proto: "HTTP/0.9", ProtoMinor: 9,
+		Header: http.Header{}, Body: http.NoBody, RemoteAddr: c.RemoteAddr().String()}
+	ctx = context.WithValue(ctx, http.LocalAddrContextKey, c.LocalAddr())
 	defer func() {
 		if e := recover(); e != nil && e != http.ErrAbortHandler {
 			panic(e)
 		}
 	}()
-	p.ServeHTTP(&simpleResponse{Writer: c.Conn, header: http.Header{}}, r)
+	p.ServeHTTP(&simpleResponse{Writer: c.Conn, header: http.Header{}}, r.WithContext(ctx))
 }
 
 type simpleResponse struct {

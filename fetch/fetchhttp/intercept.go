@@ -53,7 +53,10 @@ func (p *Proxy) intercept(ctx context.Context, c net.Conn, hostPort string) {
 	if port == "443" {
 		root = root.WithoutPort(443)
 	}
-	cfg := &tls.Config{NextProtos: []string{"http/1.1"}, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return p.Authority.certificate(host) }}
+	cfg := &tls.Config{NextProtos: []string{"http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return p.Authority.certificate(host)
+		}}
 	g := p.gateway()
 	base := strings.TrimSuffix(root.String(), "/")
 	one := &oneConn{conn: tls.Server(c, cfg), closed: make(chan struct{})}

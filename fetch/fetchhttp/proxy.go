@@ -145,28 +145,17 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, g *gateway, abso
 		u = p.upgraded(u)
 		r.Header.Del("Accept-Encoding") // links are replaced
 	}
-	req := &fetch.Request{URL: u, From: unknownOrigin, NoCookies: true}
-	Ask(req, r.Header)
-	plain := !isHTTP(u.Scheme())
-	switch {
-	case !plain:
-		req.Accept = nil // the field is forwarded as it is
-		req.Header = forwardedFields(r.Header)
-		req.Header.Del("Proxy-Authorization")
-		req.Header.Add("Via", via)
-		if r.ContentLength != 0 {
-			req.Body, req.ContentLength = r.Body, r.ContentLength
-		}
-		if r.Method != http.MethodHead && (r.Method != http.MethodGet || req.Body != nil) { // the default with a body is POST
-			req.Method = r.Method
-		}
-	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+	web := isHTTP(u.Scheme())
+	if !web && r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, "only GET and HEAD for "+u.Scheme(), http.StatusMethodNotAllowed)
 		return
 	}
+	req := &fetch.Request{URL: u, From: unknownOrigin, NoCookies: true}
+	Ask(req, r.Header)
 	var target uri.URI
-	if !plain {
+	if web {
+		copyRequest(req, r)
 		req.Redirect = func(to uri.URI) error {
 			target = to
 			return errRedirected
@@ -183,7 +172,7 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, g *gateway, abso
 	}
 	defer resp.Body.Close()
 	switch {
-	case !plain:
+	case web:
 		maps.Copy(w.Header(), allFields(resp))
 		if downgrade {
 			p.downgrade(w.Header(), resp)
@@ -202,6 +191,21 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, g *gateway, abso
 		} else {
 			send(flushing{w, http.NewResponseController(w)}, resp.Body)
 		}
+	}
+}
+
+// copyRequest adds what a server of HTTP gets of a request: the fields, the method and the body.
+func copyRequest(req *fetch.Request, r *http.Request) {
+	req.Accept = nil // the field is forwarded as it is
+	req.Header = forwardedFields(r.Header)
+	req.Header.Del("Proxy-Authorization")
+	req.Header.Add("Via", via)
+	if r.ContentLength != 0 {
+		req.Body, req.ContentLength = r.Body, r.ContentLength
+	}
+	isDefault := r.Method == http.MethodGet && req.Body == nil // with a body, it is POST
+	if r.Method != http.MethodHead && !isDefault {
+		req.Method = r.Method
 	}
 }
 
@@ -327,7 +331,8 @@ func closeWrite(c io.Writer) error {
 // dial connects to a host and port that an untrusted client has named, with a scheme of LoadTunnel.
 func (p *Proxy) dial(ctx context.Context, scheme, hostPort string) (io.ReadWriteCloser, error) {
 	if p.Tunnels == nil {
-		return nil, &fetch.Error{Op: "connect", URL: hostPort, Code: fetch.ErrPolicy, Err: errors.New("there are no tunnels")}
+		return nil, &fetch.Error{Op: "connect", URL: hostPort, Code: fetch.ErrPolicy,
+			Err: errors.New("there are no tunnels")}
 	}
 	host, port, err := net.SplitHostPort(hostPort)
 	if err == nil && (host == "" || strings.ContainsAny(host, "/?#@")) {
@@ -340,7 +345,8 @@ func (p *Proxy) dial(ctx context.Context, scheme, hostPort string) (io.ReadWrite
 	if err != nil {
 		return nil, err
 	}
-	resp, err := p.Tunnels.Do(ctx, &fetch.Request{URL: u, Op: fetch.OpDial, From: unknownOrigin, Anonymous: true})
+	req := &fetch.Request{URL: u, Op: fetch.OpDial, From: unknownOrigin, Anonymous: true}
+	resp, err := p.Tunnels.Do(ctx, req)
 	if err != nil {
 		return nil, err
 	}

@@ -67,8 +67,8 @@ func origin(r *http.Request) uri.URI {
 
 // hopByHop lists the fields that belong to a connection (RFC 9110, section 7.6.1), and those that
 // describe a request body, which is not supported.
-var hopByHop = []string{"Connection", "Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
-	"Content-Length", "Expect"}
+var hopByHop = []string{"Connection", "Keep-Alive", "Proxy-Connection", "Te", "Trailer",
+	"Transfer-Encoding", "Upgrade", "Content-Length", "Expect"}
 
 // conditions lists the fields that newRequest converts to fields of the fetch.Request.
 var conditions = []string{"Range", "If-Range", "If-None-Match", "If-Modified-Since"}

@@ -116,7 +116,8 @@ func httpStatus(e *fetch.Error) int {
 		return 0
 	}
 	switch e.Code {
-	case fetch.ErrNotModified, fetch.ErrNotFound, fetch.ErrRefused, fetch.ErrAuth, fetch.ErrRange, fetch.ErrBusy, fetch.ErrServer:
+	case fetch.ErrNotModified, fetch.ErrNotFound, fetch.ErrRefused, fetch.ErrAuth, fetch.ErrRange,
+		fetch.ErrBusy, fetch.ErrServer:
 		return e.Reply.Code
 	}
 	return 0
@@ -124,7 +125,8 @@ func httpStatus(e *fetch.Error) int {
 
 // httpRefusal returns the refusal of an HTTP server, with its error page.
 func httpRefusal(e *fetch.Error, code int) *responseBuilder {
-	a := &responseBuilder{status: code, text: e.Reply.Text, header: withoutHopByHop(e.Header), size: int64(len(e.Body))}
+	a := &responseBuilder{status: code, text: e.Reply.Text, header: withoutHopByHop(e.Header),
+		size: int64(len(e.Body))}
 	var page io.Reader = strings.NewReader(string(e.Body))
 	announced, err := strconv.ParseInt(e.Header.Get("Content-Length"), 10, 64)
 	switch more := err == nil && announced > a.size; {

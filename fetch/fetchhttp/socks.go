@@ -27,7 +27,8 @@ const maxConnections = 512
 func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	web := &sniffer{Listener: l, accepted: make(chan net.Conn), slots: make(chan struct{}, maxConnections), ctx: ctx}
+	web := &sniffer{Listener: l, accepted: make(chan net.Conn),
+		slots: make(chan struct{}, maxConnections), ctx: ctx}
 	server := newServer(ctx, p)
 	context.AfterFunc(ctx, func() {
 		server.Close()
@@ -44,8 +45,9 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 }
 
 func newServer(ctx context.Context, h http.Handler) *http.Server {
-	return &http.Server{Handler: h, ReadHeaderTimeout: helloTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 20,
-		BaseContext: func(net.Listener) context.Context { return ctx }}
+	return &http.Server{Handler: h, ReadHeaderTimeout: helloTimeout, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 1 << 20,
+		BaseContext:    func(net.Listener) context.Context { return ctx }}
 }
 
 // A sniffer is a listener that accepts the connections of HTTP clients, and serves those of SOCKS5

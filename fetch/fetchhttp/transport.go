@@ -100,7 +100,8 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.response(r), nil
 }
 
-func retrieve(ctx context.Context, c *fetch.Client, method string, req *fetch.Request) (*fetch.Response, error) {
+func retrieve(ctx context.Context, c *fetch.Client, method string, req *fetch.Request) (
+	*fetch.Response, error) {
 	if method == http.MethodHead {
 		return c.Stat(ctx, req)
 	}

@@ -18,10 +18,10 @@ type span struct {
 
 // sources maps the elements that embed a resource to the attribute with its URL.
 var sources = map[string]string{
-	"audio": "src", "bgsound": "src", "embed": "src", "frame": "src", "iframe": "src", "img": "src", "input": "src",
-	"object": "data", "script": "src", "source": "src", "track": "src", "video": "src", "body": "background",
-	"table": "background", "td": "background", "th": "background", "tr": "background", "image": "href", "use": "href",
-	"feimage": "href",
+	"audio": "src", "bgsound": "src", "embed": "src", "frame": "src", "iframe": "src", "img": "src",
+	"input": "src", "script": "src", "source": "src", "track": "src", "video": "src", "object": "data",
+	"body": "background", "table": "background", "td": "background", "th": "background", "tr": "background",
+	"image": "href", "use": "href", "feimage": "href",
 }
 
 // requisites holds the link relations of resources that a page needs for display.
@@ -38,7 +38,8 @@ func spansOf(list []span, name string, attrs []html.Attribute) []span {
 	for i, a := range attrs {
 		whole := span{attr: i, end: len(a.Val), ref: a.Val}
 		switch a.Key {
-		case "style", "fill", "stroke", "filter", "mask", "clip-path", "cursor", "marker", "marker-start", "marker-mid", "marker-end":
+		case "style", "fill", "stroke", "filter", "mask", "clip-path", "cursor",
+			"marker", "marker-start", "marker-mid", "marker-end":
 			if strings.IndexByte(a.Val, '(') >= 0 {
 				for _, s := range cssSpans([]byte(a.Val)) {
 					s.attr, s.rel, s.css = i, "css", true
@@ -62,10 +63,9 @@ func spansOf(list []span, name string, attrs []html.Attribute) []span {
 				whole.rel = "a"
 			}
 		case "content":
-			if how, _ := value(attrs, "http-equiv"); name == "meta" && strings.EqualFold(strings.TrimSpace(how), "refresh") {
-				if s, ok := refresh(i, a.Val); ok {
-					list = append(list, s)
-				}
+			how, _ := value(attrs, "http-equiv")
+			if s, ok := refresh(i, a.Val); ok && name == "meta" && strings.EqualFold(strings.TrimSpace(how), "refresh") {
+				list = append(list, s)
 			}
 			continue
 		default:

@@ -51,7 +51,8 @@ func (p *page) below(e fetch.Entry) bool {
 }
 
 // rowTimes lists the time layouts of the servers. They have no time zone; most use the local one.
-var rowTimes = []string{"02-Jan-2006 15:04", "2006-01-02 15:04", "2006-Jan-02 15:04:05", "2006-01-02 15:04:05", "02-Jan-2006 15:04:05"}
+var rowTimes = []string{"02-Jan-2006 15:04", "2006-01-02 15:04", "2006-Jan-02 15:04:05",
+	"2006-01-02 15:04:05", "02-Jan-2006 15:04:05"}
 
 // readRow parses the text after a link: a date, a time and a size. If the size is rounded, it
 // returns -1.

@@ -188,7 +188,8 @@ func isASCII(text []byte) bool {
 
 // readTag is readTag for the current tag of t, whose text is raw. It converts the attributes to
 // UTF-8, appends them to buf, and returns the encoding that applies to the tag.
-func (p pageEncoding) readTag(t *html.Tokenizer, raw []byte, buf []html.Attribute) (name string, attrs []html.Attribute, own pageEncoding) {
+func (p pageEncoding) readTag(t *html.Tokenizer, raw []byte, buf []html.Attribute) (
+	name string, attrs []html.Attribute, own pageEncoding) {
 	text, converted := p.decode(raw)
 	if !converted {
 		name, attrs = readTag(t, buf)

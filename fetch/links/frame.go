@@ -29,14 +29,16 @@ import (
 //
 // If the charset of the page is not supported, RewriteFramed writes nothing and returns an error of
 // class fetch.ErrNotRetrievable.
-func RewriteFramed(w io.Writer, r io.Reader, contentType string, base uri.URI, target string, convert func(fetch.Entry) (string, bool),
+func RewriteFramed(w io.Writer, r io.Reader, contentType string, base uri.URI, target string,
+	convert func(fetch.Entry) (string, bool),
 	submit func(action fetch.Entry, method string) (string, bool)) error {
-	f := &framer{markup: newMarkup(bufio.NewReader(r), contentType), out: bufio.NewWriter(w), page: base, base: base,
-		target: target, convert: convert, submit: submit}
+	f := &framer{markup: newMarkup(bufio.NewReader(r), contentType), out: bufio.NewWriter(w),
+		page: base, base: base, target: target, convert: convert, submit: submit}
 	f.keepsRaw = true
 	if f.undecodable != "" {
-		return &fetch.Error{Op: "read", URL: base.Redacted(), Code: fetch.ErrNotRetrievable, Hint: "download the file",
-			Err: fmt.Errorf("unsupported charset %s", fetch.Printable(f.undecodable))}
+		return &fetch.Error{Op: "read", URL: base.Redacted(), Code: fetch.ErrNotRetrievable,
+			Hint: "download the file",
+			Err:  fmt.Errorf("unsupported charset %s", fetch.Printable(f.undecodable))}
 	}
 	for {
 		switch f.next() {
@@ -183,7 +185,8 @@ func (f *framer) leaves() bool {
 	switch f.name {
 	case "meta":
 		name, _ := value(f.attrs, "name")
-		return has(f.attrs, "http-equiv") || has(f.attrs, "charset") || strings.EqualFold(strings.TrimSpace(name), "referrer")
+		return has(f.attrs, "http-equiv") || has(f.attrs, "charset") ||
+			strings.EqualFold(strings.TrimSpace(name), "referrer")
 	case "link":
 		rel, _ := value(f.attrs, "rel")
 		words := strings.Fields(strings.ToLower(rel))
@@ -247,11 +250,13 @@ func (f *framer) attributes() []html.Attribute {
 
 // outward lists attributes that can lead out of the frame or change its rules, and those that check a
 // resource that the server rewrites. [spansOf] knows where they are references that are converted.
-var outward = set("action method enctype target ping srcdoc src srcset imagesrcset data background poster lowsrc dynsrc archive classid code codebase " +
+var outward = set("action method enctype target ping srcdoc src srcset imagesrcset data background " +
+	"poster lowsrc dynsrc archive classid code codebase " +
 	"manifest profile attributionsrc xml:base integrity crossorigin nonce referrerpolicy icon")
 
 // wording lists attributes that are shown, or sent with a form.
-var wording = set("alt title value placeholder label summary abbr aria-label aria-description name id class style")
+var wording = set("alt title value placeholder label summary abbr aria-label aria-description " +
+	"name id class style")
 
 func isOutward(a html.Attribute) bool {
 	switch {
@@ -267,7 +272,8 @@ func isOutward(a html.Attribute) bool {
 // isMarkupName reports whether browsers read a name in a tag as it is, also within a text.
 func isMarkupName(name string) bool {
 	for _, c := range []byte(name) {
-		if c < '0' && c != '-' && c != '.' || c > ':' && c < 'A' || c > 'Z' && c < 'a' && c != '_' || c > 'z' && c < 0x80 {
+		if c < '0' && c != '-' && c != '.' || c > ':' && c < 'A' ||
+			c > 'Z' && c < 'a' && c != '_' || c > 'z' && c < 0x80 {
 			return false
 		}
 	}

@@ -144,7 +144,8 @@ func (n *namespaces) closeOpen(name string, c class) {
 
 // bounds reports whether tags within an element do not close elements around it.
 func (e element) bounds() bool {
-	return e.point != noPoint || e.class&tablePart != 0 && (e.name == "td" || e.name == "th" || e.name == "table" || e.name == "caption")
+	return e.point != noPoint || e.class&tablePart != 0 &&
+		(e.name == "td" || e.name == "th" || e.name == "table" || e.name == "caption")
 }
 
 // spaceOf returns the namespace of a start tag, before it breaks out.
@@ -164,7 +165,8 @@ func (n *namespaces) spaceOf(name string) namespace {
 
 func (n *namespaces) breakOut() {
 	i := len(n.open)
-	for i > 0 && n.open[i-1].space != inHTML && n.open[i-1].point != htmlPoint && n.open[i-1].point != textPoint {
+	for i > 0 && n.open[i-1].space != inHTML &&
+		n.open[i-1].point != htmlPoint && n.open[i-1].point != textPoint {
 		i--
 	}
 	n.close(i, len(n.open))
@@ -236,7 +238,8 @@ func breaksOut(name string, attrs []html.Attribute) bool {
 	return breakouts[name]
 }
 
-var breakouts = set("b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta nobr ol p pre ruby s " +
+var breakouts = set("b big blockquote body br center code dd div dl dt em embed " +
+	"h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta nobr ol p pre ruby s " +
 	"small span strong strike sub sup table tt u ul var")
 
 // A class says how the tags of an element of HTML close others.
@@ -253,15 +256,17 @@ const (
 
 // classes holds the classes of elements (HTML, sections 13.2.4.2 and 13.2.6.4.7).
 var classes = classed(map[class]string{
-	untracked: "area base br col embed hr img input link meta param source track wbr image frame bgsound basefont keygen " +
-		"html head body option optgroup colgroup select",
+	untracked: "area base br col embed hr img input link meta param source track wbr " +
+		"image frame bgsound basefont keygen html head body option optgroup colgroup select",
 	formatting: "a b big code em font i nobr s small strike strong tt u",
-	isBlock: "address article aside blockquote button caption center dd details dialog dir div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 " +
-		"h5 h6 header hgroup iframe li listing main menu nav noembed noframes noscript object ol p plaintext pre script search section style " +
+	isBlock: "address article aside blockquote button caption center dd details dialog dir div dl dt " +
+		"fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup iframe li listing " +
+		"main menu nav noembed noframes noscript object ol p plaintext pre script search section style " +
 		"summary table tbody td textarea tfoot th thead title tr ul xmp applet marquee",
 	tablePart: "table caption tbody thead tfoot tr td th",
 	lacksEnd:  "li dd dt rb rp rt rtc a button nobr td th tr tbody thead tfoot",
-	endsParagraph: "address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header " +
+	endsParagraph: "address article aside blockquote center details dialog dir div dl " +
+		"fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header " +
 		"hgroup hr li dd dt listing main menu nav ol p plaintext pre search section summary table ul xmp",
 })
 

@@ -19,7 +19,8 @@ import (
 // unchanged. The href of a base element is removed, because convert chooses the base of the new
 // references. The actions of forms become absolute URLs. The encoding of the copy is that of the page:
 // the one of contentType, if it names one, otherwise as for [Read].
-func RewriteHTML(w io.Writer, r io.Reader, contentType string, base uri.URI, convert func(fetch.Entry) (string, bool)) error {
+func RewriteHTML(w io.Writer, r io.Reader, contentType string, base uri.URI,
+	convert func(fetch.Entry) (string, bool)) error {
 	m := newMarkup(bufio.NewReader(r), contentType)
 	m.keepsRaw = true
 	buffered := bufio.NewWriter(w)
@@ -97,7 +98,8 @@ func (m *markup) rewriteStyle(base uri.URI, convert func(fetch.Entry) (string, b
 // of its own. It reports whether it changed an attribute.
 func wholeActions(name string, attrs []html.Attribute, base uri.URI, query pageEncoding) (changed bool) {
 	for i, a := range attrs {
-		sends := name == "form" && a.Key == "action" || (name == "button" || name == "input") && a.Key == "formaction"
+		sends := name == "form" && a.Key == "action" ||
+			(name == "button" || name == "input") && a.Key == "formaction"
 		if !sends || strings.TrimSpace(a.Val) == "" {
 			continue
 		}
@@ -121,7 +123,8 @@ func withoutHref(attrs *[]html.Attribute) bool {
 	return false
 }
 
-func rewriteTag(name string, attrs []html.Attribute, base uri.URI, query pageEncoding, convert func(fetch.Entry) (string, bool)) bool {
+func rewriteTag(name string, attrs []html.Attribute, base uri.URI, query pageEncoding,
+	convert func(fetch.Entry) (string, bool)) bool {
 	spans := spansOf(nil, name, attrs)
 	changed := false
 	for i := len(spans) - 1; i >= 0; i-- { // from the end, so that offsets stay valid
