@@ -44,10 +44,13 @@ func (s *Server) captures(w http.ResponseWriter, r *http.Request) {
 	list := s.Archive.Captures(a.url, maxListed)
 	p.begin(http.StatusOK, "Captures")
 	var shots []captureRow
+	var times []time.Time
 	for _, c := range list {
+		times = append(times, c.Time.UTC())
 		b := a
 		b.at = c.Time
-		one := captureRow{Time: c.Time.UTC().Format(timeForm), Link: s.link("/view", b), What: fetch.Printable(c.Text()), Now: c.Time.Equal(a.at)}
+		one := captureRow{Time: c.Time.UTC().Format(timeForm), Link: s.link("/view", b),
+			What: fetch.Printable(c.Text()), Now: c.Time.Equal(a.at)}
 		if c.Failure != nil {
 			one.Failed, one.Wrong = true, c.Failure.Message()
 			if c.Failure.Hint != "" {
@@ -55,10 +58,6 @@ func (s *Server) captures(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		shots = append(shots, one)
-	}
-	var times []time.Time
-	for _, c := range list {
-		times = append(times, c.Time.UTC())
 	}
 	p.put("captures", struct {
 		URL   string
@@ -165,7 +164,8 @@ func (s *Server) archivedHosts(urls []string) []archivedHost {
 		one := archivedURL{Path: path, Link: s.link("/view", a), Captures: s.link("/captures", a)}
 		if list := s.Archive.Captures(u, maxCounted); len(list) > 0 {
 			last := list[len(list)-1]
-			one.Count, one.Time, one.What = len(list), last.Time.UTC().Format("2006-01-02 15:04"), fetch.Printable(last.Text())
+			one.Count, one.What = len(list), fetch.Printable(last.Text())
+			one.Time = last.Time.UTC().Format(minuteForm)
 		}
 		h := &hosts[len(hosts)-1]
 		h.URLs = append(h.URLs, one)
@@ -180,7 +180,8 @@ func (s *Server) archive(w http.ResponseWriter, r *http.Request) {
 	}
 	p := s.newPage(w, r, address{})
 	filter := strings.ToLower(r.URL.Query().Get("q"))
-	found, more, err := s.Archive.URLs(func(u string) bool { return strings.Contains(strings.ToLower(u), filter) }, maxListed)
+	matches := func(u string) bool { return strings.Contains(strings.ToLower(u), filter) }
+	found, more, err := s.Archive.URLs(matches, maxListed)
 	p.begin(http.StatusOK, "Archive")
 	if err != nil {
 		p.put("broken", fetch.Printable(err.Error()))

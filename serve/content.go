@@ -60,7 +60,8 @@ func (s *Server) verifyUntrusted(w http.ResponseWriter, r *http.Request) (addres
 }
 
 // retrieve performs a request and passes its response to pass. Errors become an error response.
-func (s *Server) retrieve(w http.ResponseWriter, r *http.Request, a address, req *fetch.Request, pass func(*fetch.Response)) {
+func (s *Server) retrieve(w http.ResponseWriter, r *http.Request, a address, req *fetch.Request,
+	pass func(*fetch.Response)) {
 	done, err := s.acquire(r.Context())
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -170,12 +171,14 @@ func document(resp *fetch.Response) (kind string, body *bufio.Reader, err error)
 // requests are not changed.
 func decode(resp *fetch.Response) error {
 	coding := strings.ToLower(resp.Header.Get("Content-Encoding"))
-	if coding == "" || coding == "identity" || resp.Decoded || !resp.Range.IsZero() || resp.Kind != fetch.KindObject {
+	if coding == "" || coding == "identity" || resp.Decoded || !resp.Range.IsZero() ||
+		resp.Kind != fetch.KindObject {
 		return nil
 	}
 	if coding != "gzip" && coding != "x-gzip" {
-		return &fetch.Error{Op: "read", URL: resp.URL.Redacted(), Code: fetch.ErrNotRetrievable, Hint: "download the file",
-			Err: fmt.Errorf("unsupported content coding %s", fetch.Printable(coding))}
+		return &fetch.Error{Op: "read", URL: resp.URL.Redacted(), Code: fetch.ErrNotRetrievable,
+			Hint: "download the file",
+			Err:  fmt.Errorf("unsupported content coding %s", fetch.Printable(coding))}
 	}
 	z, err := gzip.NewReader(resp.Body)
 	if err != nil {
@@ -191,7 +194,11 @@ func decode(resp *fetch.Response) error {
 
 func isServedUnchanged(kind string) bool {
 	family, _, _ := strings.Cut(kind, "/")
-	return family == "image" || family == "audio" || family == "video" || family == "font" || strings.HasPrefix(kind, "application/font")
+	switch family {
+	case "image", "audio", "video", "font":
+		return true
+	}
+	return strings.HasPrefix(kind, "application/font")
 }
 
 func pass(w io.Writer, content io.Reader) {
@@ -253,7 +260,8 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 // attach sends a response as a file with a name, which the browser saves.
 func attach(w http.ResponseWriter, resp *fetch.Response, name string) {
 	status := fetchhttp.Describe(w.Header(), resp)
-	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
+	disposition := mime.FormatMediaType("attachment", map[string]string{"filename": name})
+	w.Header().Set("Content-Disposition", disposition)
 	if w.Header().Get("Content-Type") == "" {
 		w.Header().Set("Content-Type", "application/octet-stream")
 	}

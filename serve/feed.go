@@ -70,7 +70,7 @@ func (p *page) feedRow(item links.FeedItem) feedRow {
 	}
 	if !item.Date.IsZero() {
 		date := item.Date.UTC()
-		row.Date, row.Stamp = date.Format("2006-01-02 15:04"), date.Format(time.RFC3339)
+		row.Date, row.Stamp = date.Format(minuteForm), date.Format(time.RFC3339)
 	}
 	return row
 }

@@ -89,7 +89,8 @@ func questions(f fetch.Form) []question {
 		if field.Kind == fetch.FieldLines {
 			sep = "\n"
 		}
-		q := question{ID: "a" + strconv.Itoa(i), Name: field.Name, Kind: string(field.Kind), Default: strings.Join(field.Default, sep), Choices: field.Choices}
+		q := question{ID: "a" + strconv.Itoa(i), Name: field.Name, Kind: string(field.Kind),
+			Default: strings.Join(field.Default, sep), Choices: field.Choices}
 		if field.Kind != fetch.FieldSaveAs {
 			list = append(list, q)
 		}

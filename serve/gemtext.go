@@ -78,7 +78,9 @@ func (g *gemtextPage) close() {
 }
 
 // blocks has the kinds of lines that form a block with the lines of the same kind before and after.
-var blocks = map[gemtext.Kind]string{gemtext.Item: "list", gemtext.Quote: "quote", gemtext.Verbatim: "verbatim"}
+var blocks = map[gemtext.Kind]string{
+	gemtext.Item: "list", gemtext.Quote: "quote", gemtext.Verbatim: "verbatim",
+}
 
 // block closes the open block and opens another one, unless it is open. An empty name opens none.
 func (g *gemtextPage) block(name string) {

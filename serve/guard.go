@@ -40,7 +40,8 @@ func socketOrigin(r *http.Request) string { return "ws" + strings.TrimPrefix(ori
 func setSecurityHeaders(w http.ResponseWriter, r *http.Request) {
 	o := origin(r)
 	h := w.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src "+o+"/static/app.js; style-src "+o+"/static/app.css; "+
+	h.Set("Content-Security-Policy", "default-src 'none'; "+
+		"script-src "+o+"/static/app.js; style-src "+o+"/static/app.css; "+
 		"img-src "+o+"/content "+o+"/static/; media-src "+o+"/content; frame-src "+o+"/content; form-action "+o+
 		"; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -56,8 +57,9 @@ func setSecurityHeaders(w http.ResponseWriter, r *http.Request) {
 func setUntrustedHeaders(w http.ResponseWriter, r *http.Request) {
 	c := origin(r) + "/content"
 	h := w.Header()
-	h.Set("Content-Security-Policy", "sandbox allow-forms allow-top-navigation-by-user-activation; default-src 'none'; img-src "+c+" data:; "+
-		"media-src "+c+" data:; font-src "+c+" data:; style-src "+c+" 'unsafe-inline'; frame-src "+c+"; form-action "+origin(r)+"; base-uri 'none'")
+	h.Set("Content-Security-Policy", "sandbox allow-forms allow-top-navigation-by-user-activation; "+
+		"default-src 'none'; img-src "+c+" data:; media-src "+c+" data:; font-src "+c+" data:; "+
+		"style-src "+c+" 'unsafe-inline'; frame-src "+c+"; form-action "+origin(r)+"; base-uri 'none'")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Del("X-Frame-Options") // an untrusted page may have frames
 	h.Del("Cross-Origin-Opener-Policy")
@@ -75,8 +77,8 @@ func (s *Server) requireToken(next http.HandlerFunc) http.Handler {
 		c, err := r.Cookie(cookie(r))
 		user := err == nil && s.isToken(c.Value)
 		if given != "" && (s.isToken(given) || !user && s.takeOneTimeToken(given)) {
-			http.SetCookie(w, &http.Cookie{Name: cookie(r), Value: s.Token, Path: "/", HttpOnly: true, Secure: r.TLS != nil,
-				SameSite: http.SameSiteLaxMode})
+			http.SetCookie(w, &http.Cookie{Name: cookie(r), Value: s.Token, Path: "/",
+				HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteLaxMode})
 			http.Redirect(w, r, "/", http.StatusSeeOther)
 			return
 		}

@@ -119,7 +119,8 @@ func (h *history) add(v visit) error {
 }
 
 func (v visit) line() []byte {
-	text, err := json.Marshal(visitLine{v.time.UTC(), v.address.url.String(), v.address.from.String(), v.address.foreign, v.title})
+	a := v.address
+	text, err := json.Marshal(visitLine{v.time.UTC(), a.url.String(), a.from.String(), a.foreign, v.title})
 	if err != nil {
 		panic(err) // all fields are text
 	}
@@ -171,7 +172,8 @@ func (s *Server) visits(n int) ([]visitRow, error) {
 	list, err := s.history.all(n)
 	var rows []visitRow
 	for _, v := range list {
-		rows = append(rows, visitRow{fetch.Printable(v.title), fetch.Printable(v.address.url.Redacted()), s.link("/view", v.address)})
+		rows = append(rows, visitRow{fetch.Printable(v.title),
+			fetch.Printable(v.address.url.Redacted()), s.link("/view", v.address)})
 	}
 	return rows, err
 }

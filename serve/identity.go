@@ -19,7 +19,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -51,12 +50,15 @@ type identity struct {
 
 // checkIdentityName returns an error if a name is not suitable for an identity, whose file it names.
 func checkIdentityName(name string) error {
-	allowed := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_. ", r) }
+	refused := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_. ", r)
+	}
 	switch {
 	case name == "" || len(name) > maxIdentityName:
 		return fmt.Errorf("the name of an identity has 1 to %d bytes", maxIdentityName)
-	case name[0] == '.' || strings.TrimSpace(name) != name || strings.ContainsFunc(name, func(r rune) bool { return !allowed(r) }):
-		return fmt.Errorf("the name %s of an identity has characters other than letters, digits, spaces, dots, hyphens and underscores", strconv.Quote(name))
+	case name[0] == '.' || strings.TrimSpace(name) != name || strings.ContainsFunc(name, refused):
+		return fmt.Errorf("the name %q of an identity has characters other than "+
+			"letters, digits, spaces, dots, hyphens and underscores", name)
 	}
 	return nil
 }
@@ -111,10 +113,14 @@ func (i *identities) add(name string) error {
 	if err != nil {
 		return err
 	}
-	cert := &x509.Certificate{SerialNumber: new(big.Int).SetBytes(random(16)), Subject: pkix.Name{CommonName: name},
-		NotBefore: time.Now().Add(-24 * time.Hour), // the clock of the server may be slow
-		NotAfter:  time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
-		KeyUsage:  x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+	cert := &x509.Certificate{
+		SerialNumber: new(big.Int).SetBytes(random(16)),
+		Subject:      pkix.Name{CommonName: name},
+		NotBefore:    time.Now().Add(-24 * time.Hour), // the clock of the server may be slow
+		NotAfter:     time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
 	der, err := x509.CreateCertificate(rand.Reader, cert, cert, &key.PublicKey, key)
 	if err != nil {
 		return err

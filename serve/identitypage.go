@@ -89,7 +89,8 @@ func (s *Server) putIdentities(w http.ResponseWriter, r *http.Request, a address
 		data.Used = data.Used || row.Now
 		for server, name := range uses {
 			if u, err := uri.Parse(serverURL(server)); err == nil && name == id.name {
-				row.Servers = append(row.Servers, fact{Name: fetch.Printable(server.Host), Link: s.link("/view", address{url: u})})
+				link := s.link("/view", address{url: u})
+				row.Servers = append(row.Servers, fact{Name: fetch.Printable(server.Host), Link: link})
 			}
 		}
 		slices.SortFunc(row.Servers, func(a, b fact) int { return strings.Compare(a.Name, b.Name) })
@@ -145,9 +146,13 @@ func (s *Server) certificateFacts(u uri.URI, state *tls.ConnectionState) []fact 
 		return nil
 	}
 	cert := state.PeerCertificates[0]
-	list := []fact{{Name: "subject", Value: cert.Subject.String()}, {Name: "issuer", Value: cert.Issuer.String()},
-		{Name: "valid", Value: cert.NotBefore.UTC().Format(time.DateOnly) + " to " + cert.NotAfter.UTC().Format(time.DateOnly)},
-		{Name: "SHA-256", Value: fingerprint(cert.Raw)}}
+	from, to := cert.NotBefore.UTC().Format(time.DateOnly), cert.NotAfter.UTC().Format(time.DateOnly)
+	list := []fact{
+		{Name: "subject", Value: cert.Subject.String()},
+		{Name: "issuer", Value: cert.Issuer.String()},
+		{Name: "valid", Value: from + " to " + to},
+		{Name: "SHA-256", Value: fingerprint(cert.Raw)},
+	}
 	trust := "not verified"
 	switch {
 	case len(state.VerifiedChains) > 0:

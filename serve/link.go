@@ -83,7 +83,8 @@ var errSignature = errors.New("the link is not signed")
 
 // parse parses an address from a query. It does not check the signature.
 func parse(q url.Values) (address, error) {
-	a := address{foreign: q.Get("x") != "", view: q.Get("v"), cacheID: q.Get("k"), cachedOnly: q.Get("o") != "", live: q.Get("l") != ""}
+	a := address{foreign: q.Get("x") != "", view: q.Get("v"), live: q.Get("l") != "",
+		cacheID: q.Get("k"), cachedOnly: q.Get("o") != ""}
 	var err error
 	if a.url, err = uri.Parse(q.Get("u")); err != nil {
 		return a, &fetch.Error{Code: fetch.ErrURL, Err: err}

@@ -213,7 +213,8 @@ func (l *listing) tools() tools {
 		}
 	}
 	for _, name := range l.choices {
-		t.Layouts = append(t.Layouts, choice{name, l.query("layout", name, "sort", "", "order", ""), name == l.layout})
+		link := l.query("layout", name, "sort", "", "order", "")
+		t.Layouts = append(t.Layouts, choice{name, link, name == l.layout})
 	}
 	if l.p.isSearchable() {
 		t.Search = l.p.s.box(l.p.here, "Search this index", "here")

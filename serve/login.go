@@ -63,7 +63,8 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	}
 	u := a.url.WithoutUserinfo()
 	parts := uri.Parts{Scheme: u.Scheme(), Host: u.Host(), Port: u.Port(0), Path: "/",
-		Login: uri.Userinfo{Name: r.PostForm.Get("user"), Password: r.PostForm.Get("password"), HasName: true, HasPassword: true}}
+		Login: uri.Userinfo{Name: r.PostForm.Get("user"), HasName: true,
+			Password: r.PostForm.Get("password"), HasPassword: true}}
 	if known, err := parts.URI(); err == nil {
 		s.logins.take(known)
 	}

@@ -16,7 +16,7 @@ import (
 func (p *page) marc(r io.Reader, name string, size int64) error {
 	content, err := io.ReadAll(io.LimitReader(r, maxText+1))
 	text, rest := marcText(content[:min(len(content), maxText)])
-	p.put("file", struct{ Name, Type, Size, Link string }{fetch.Printable(name), "application/marc", sizeText(size), p.s.link("/download", p.address)})
+	p.putFile(name, "application/marc", size)
 	if text != "" {
 		if err := p.text(strings.NewReader(text), "", fixedWidth); err != nil {
 			return err
@@ -26,7 +26,7 @@ func (p *page) marc(r io.Reader, name string, size int64) error {
 	case err != nil:
 		return err
 	case len(content) > maxText:
-		p.put("cut", struct{ Size, Link string }{sizeText(maxText), p.s.link("/download", p.address)})
+		p.putCut()
 	case len(rest) > 0:
 		return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the rest is not a MARC record")}
 	}

@@ -109,7 +109,8 @@ func (b *bookmarks) add(m mark) error {
 		if n := len(text); n > 0 && text[n-1] != '\n' {
 			text = append(text, '\n')
 		}
-		return fmt.Appendf(text, "%s %s\n", m.url.WithoutPassword(), strings.Join(strings.Fields(fetch.Printable(m.title)), " "))
+		title := strings.Join(strings.Fields(fetch.Printable(m.title)), " ")
+		return fmt.Appendf(text, "%s %s\n", m.url.WithoutPassword(), title)
 	})
 }
 

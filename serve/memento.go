@@ -123,12 +123,17 @@ func (m *mementos) link(i int, rel string) string {
 	return fmt.Sprintf(`<%s>; rel="%s"; datetime="%s"`, m.url(i), rel, m.stated(i))
 }
 
+// originals returns the links to the URL itself and to its TimeGate.
+func (m *mementos) originals() []string {
+	return []string{fmt.Sprintf(`<%s>; rel="original"`, m.of),
+		fmt.Sprintf(`<%s/timegate/%s>; rel="timegate"`, m.base, m.of)}
+}
+
 // setLinks sets the Link field of the response for the capture at an index, or for none.
 func (m *mementos) setLinks(h http.Header, at int) {
 	last := len(m.times) - 1
-	links := []string{fmt.Sprintf(`<%s>; rel="original"`, m.of), fmt.Sprintf(`<%s/timegate/%s>; rel="timegate"`, m.base, m.of),
-		fmt.Sprintf(`<%s/timemap/%s>; rel="timemap"; type="%s"`, m.base, m.of, linkFormat),
-		m.link(0, "first memento"), m.link(last, "last memento")}
+	links := append(m.originals(), fmt.Sprintf(`<%s/timemap/%s>; rel="timemap"; type="%s"`, m.base, m.of, linkFormat),
+		m.link(0, "first memento"), m.link(last, "last memento"))
 	if at > 0 {
 		links = append(links, m.link(at-1, "prev memento"))
 	}
@@ -165,8 +170,9 @@ func (m *mementos) timeMap(w http.ResponseWriter) {
 	last := len(m.times) - 1
 	w.Header().Set("Content-Type", linkFormat)
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "<%s>; rel=\"original\",\n<%s/timegate/%s>; rel=\"timegate\",\n<%s/timemap/%s>; rel=\"self\"; type=\"%s\"; from=\"%s\"; until=\"%s\"",
-		m.of, m.base, m.of, m.base, m.of, linkFormat, m.stated(0), m.stated(last))
+	links := append(m.originals(), fmt.Sprintf(`<%s/timemap/%s>; rel="self"; type="%s"; from="%s"; until="%s"`,
+		m.base, m.of, linkFormat, m.stated(0), m.stated(last)))
+	out.WriteString(strings.Join(links, ",\n"))
 	for i := range m.times {
 		rel := "memento"
 		switch i {
@@ -196,8 +202,10 @@ func (s *Server) memento(w http.ResponseWriter, r *http.Request, m *mementos, at
 	defer done()
 	req := &fetch.Request{URL: m.of, Redirect: func(to uri.URI) error { return redirection{to} }}
 	fetchhttp.Ask(req, r.Header)
-	resp, err := s.Client.Do(context.WithValue(r.Context(), captureKey{}, capture{at: m.times[at], only: true}), req)
-	if err == nil && resp.Capture != nil && !resp.Capture.Time.Equal(m.times[at]) { // the content is that of another one
+	ctx := context.WithValue(r.Context(), captureKey{}, capture{at: m.times[at], only: true})
+	resp, err := s.Client.Do(ctx, req)
+	if err == nil && resp.Capture != nil && !resp.Capture.Time.Equal(m.times[at]) {
+		// the content is that of another one
 		at = m.nearest(resp.Capture.Time)
 	}
 	if err != nil {

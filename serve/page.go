@@ -33,7 +33,8 @@ type page struct {
 }
 
 func (s *Server) newPage(w http.ResponseWriter, r *http.Request, a address) *page {
-	return &page{s: s, w: w, r: r, out: bufio.NewWriterSize(w, 32<<10), conversation: &conversation{}, address: a, here: a}
+	return &page{s: s, w: w, r: r, out: bufio.NewWriterSize(w, 32<<10), conversation: &conversation{},
+		address: a, here: a}
 }
 
 type head struct {
@@ -67,8 +68,10 @@ func (p *page) begin(status int, title string) {
 		return
 	}
 	p.begun = true
-	h := head{Title: fetch.Printable(title), URL: fetch.Printable(p.typed), Own: p.address.url.IsZero(), Archive: p.s.Archive != nil, Only: p.s.ArchiveOnly,
-		Past: p.s.completions(), Refresh: p.refresh, Focus: p.address.url.IsZero() && !p.refresh, Queue: p.s.Queue != nil}
+	own := p.address.url.IsZero()
+	h := head{Title: fetch.Printable(title), URL: fetch.Printable(p.typed), Own: own, Past: p.s.completions(),
+		Archive: p.s.Archive != nil, Only: p.s.ArchiveOnly, Queue: p.s.Queue != nil,
+		Refresh: p.refresh, Focus: own && !p.refresh}
 	if !h.Own {
 		a := p.address
 		h.URL = fetch.Printable(a.url.Redacted())
@@ -163,40 +166,44 @@ func (p *page) saveCommand(resp *fetch.Response) string {
 	return "urlget -c " + shellQuoted(p.address.url)
 }
 
-const timeForm = "2006-01-02 15:04:05 UTC"
+const (
+	timeForm   = "2006-01-02 15:04:05 UTC"
+	minuteForm = "2006-01-02 15:04"
+)
 
 func (p *page) facts(resp *fetch.Response) []fact {
-	list := []fact{{Name: "URL", Value: resp.URL.Redacted()}, {Name: "kind", Value: resp.Kind.String()}, {Name: "type", Value: resp.ContentType}}
+	var list []fact
+	add := func(name, value string) { list = append(list, fact{Name: name, Value: fetch.Printable(value)}) }
+	add("URL", resp.URL.Redacted())
+	add("kind", resp.Kind.String())
+	add("type", resp.ContentType)
 	if resp.Size >= 0 {
-		list = append(list, fact{Name: "size", Value: exactSize(resp.Size)})
+		add("size", exactSize(resp.Size))
 	}
 	if !resp.ModTime.IsZero() {
-		list = append(list, fact{Name: "modified", Value: resp.ModTime.UTC().Format(timeForm)})
+		add("modified", resp.ModTime.UTC().Format(timeForm))
 	}
 	switch {
 	case resp.ETag == "":
 	case resp.Header.Get("Etag") != "":
-		list = append(list, fact{Name: "etag", Value: resp.ETag})
+		add("etag", resp.ETag)
 	default: // the driver derived the validator from other metadata
-		list = append(list, fact{Name: "validator", Value: resp.ETag})
+		add("validator", resp.ETag)
 	}
 	if !resp.Reply.IsZero() {
-		list = append(list, fact{Name: "reply", Value: resp.Reply.String()})
+		add("reply", resp.Reply.String())
 	}
 	if resp.Framing == fetch.FramedByClose {
-		list = append(list, fact{Name: "length", Value: "unknown: the body ends when the connection closes and may be incomplete"})
+		add("length", "unknown: the body ends when the connection closes and may be incomplete")
 	}
 	if resp.Capture != nil {
-		list = append(list, fact{Name: "captured", Value: resp.Capture.String()})
+		add("captured", resp.Capture.String())
 	}
 	for _, via := range resp.Via {
-		list = append(list, fact{Name: "redirected via", Value: via.Redacted()})
+		add("redirected via", via.Redacted())
 	}
 	if !p.address.from.IsZero() {
-		list = append(list, fact{Name: "linked from", Value: p.address.from.Redacted()})
-	}
-	for i := range list {
-		list[i].Value = fetch.Printable(list[i].Value)
+		add("linked from", p.address.from.Redacted())
 	}
 	return list
 }

@@ -137,7 +137,8 @@ func (h *queueHistory) page(now time.Time) queuePage {
 		d.Charts = charts(h.samples)
 	}
 	for _, w := range last.Workers[:min(len(last.Workers), maxQueueWorkers)] {
-		row := workerRow{Name: fetch.Printable(cutText(w.Name)), Running: fmt.Sprint(w.Running), Ended: fmt.Sprint(w.Ended), Rate: rateText(w.Rate)}
+		row := workerRow{Name: fetch.Printable(cutText(w.Name)), Running: fmt.Sprint(w.Running),
+			Ended: fmt.Sprint(w.Ended), Rate: rateText(w.Rate)}
 		if !w.Started.IsZero() {
 			row.Started = w.Started.UTC().Format(timeForm)
 		}
@@ -160,9 +161,16 @@ func (s *QueueSample) facts(now time.Time) []fact {
 	if age := now.Sub(s.Time).Truncate(time.Second); age > 0 {
 		updated += ", " + age.String() + " ago"
 	}
-	return []fact{{Name: "State", Value: s.State}, {Name: "Waiting", Value: fmt.Sprint(s.Waiting)}, {Name: "Taken", Value: fmt.Sprint(s.Taken)},
-		{Name: "Results", Value: fmt.Sprint(s.Results)}, {Name: "Dead letters", Value: fmt.Sprint(s.Dead)},
-		{Name: "Results per second", Value: rate}, {Name: "Time left", Value: remaining}, {Name: "Updated", Value: updated}}
+	return []fact{
+		{Name: "State", Value: s.State},
+		{Name: "Waiting", Value: fmt.Sprint(s.Waiting)},
+		{Name: "Taken", Value: fmt.Sprint(s.Taken)},
+		{Name: "Results", Value: fmt.Sprint(s.Results)},
+		{Name: "Dead letters", Value: fmt.Sprint(s.Dead)},
+		{Name: "Results per second", Value: rate},
+		{Name: "Time left", Value: remaining},
+		{Name: "Updated", Value: updated},
+	}
 }
 
 func rateText(rate float64) string {
@@ -202,10 +210,12 @@ func charts(samples []QueueSample) []chart {
 	var list []chart
 	if low, high, ok := valueRange(rates); ok {
 		low = min(low, 0)
-		list = append(list, chart{"Results per second", rateText(low) + " to " + rateText(high), first, last, chartPath(times, rates, low, high)})
+		list = append(list, chart{"Results per second", rateText(low) + " to " + rateText(high),
+			first, last, chartPath(times, rates, low, high)})
 	}
 	low, high, _ := valueRange(results)
-	return append(list, chart{"Results", fmt.Sprintf("%.0f to %.0f", low, high), first, last, chartPath(times, results, low, high)})
+	return append(list, chart{"Results", fmt.Sprintf("%.0f to %.0f", low, high),
+		first, last, chartPath(times, results, low, high)})
 }
 
 // valueRange returns the lowest and the highest value; ok is false if all are NaN.

@@ -20,9 +20,9 @@ type column struct {
 
 var columns = []column{
 	{"score", "Score", true}, {"number", "No.", true}, {"from", "Author", false}, {"lines", "Lines", true},
-	{"count", "Articles", true}, {"status", "Posting", false}, {"mode", "Mode", false}, {"target", "Target", false},
-	{"description", "Description", false}, {"database", "Database", false}, {"source", "Source", false}, {"uid", "UID", true},
-	{"dn", "Distinguished name", false},
+	{"count", "Articles", true}, {"status", "Posting", false}, {"mode", "Mode", false},
+	{"target", "Target", false}, {"description", "Description", false}, {"database", "Database", false},
+	{"source", "Source", false}, {"uid", "UID", true}, {"dn", "Distinguished name", false},
 }
 
 // textOf returns a fact as text, or "" if it is unknown or not a scalar.
@@ -74,17 +74,22 @@ type cell struct {
 }
 
 var kinds = map[fetch.EntryKind][2]string{
-	fetch.EntryListing: {"folder", "menu"}, fetch.EntrySearch: {"search", "search"}, fetch.EntrySession: {"session", "session"},
-	fetch.EntryText: {"", ""}, fetch.EntryError: {"error", "error"}, fetch.EntryObject: {"file", "file"},
+	fetch.EntryListing: {"folder", "menu"},
+	fetch.EntrySearch:  {"search", "search"},
+	fetch.EntrySession: {"session", "session"},
+	fetch.EntryError:   {"error", "error"},
+	fetch.EntryObject:  {"file", "file"},
 }
 
 // wordIcons has the icons for words of protocols that tell more than the kind of the entry.
-var wordIcons = map[string]string{"image": "image", "sound": "audio", "movie": "video", "article": "message", "group": "folder"}
+var wordIcons = map[string]string{
+	"image": "image", "sound": "audio", "movie": "video", "article": "message", "group": "folder",
+}
 
 func (l *listing) row(e fetch.Entry) row {
 	facts := e.Facts()
-	out := row{Sizes: l.sizes, Dates: l.dates, Name: fetch.Printable(strings.ReplaceAll(e.Name, "\t", "        ")),
-		Text: e.Kind == fetch.EntryText, Wrong: e.Kind == fetch.EntryError}
+	out := row{Sizes: l.sizes, Dates: l.dates, Text: e.Kind == fetch.EntryText, Wrong: e.Kind == fetch.EntryError,
+		Name: fetch.Printable(strings.ReplaceAll(e.Name, "\t", "        "))}
 	if out.Name == "" && !out.Text {
 		out.Name = "(no name)"
 	}
@@ -94,7 +99,7 @@ func (l *listing) row(e fetch.Entry) row {
 	}
 	if !e.ModTime.IsZero() {
 		date := e.ModTime.UTC()
-		out.Date, out.Stamp = date.Format("2006-01-02 15:04"), date.Format("2006-01-02T15:04:05Z")
+		out.Date, out.Stamp = date.Format(minuteForm), date.Format("2006-01-02T15:04:05Z")
 	}
 	if l.layout == asList {
 		out.Line = l.line(out, facts)

@@ -114,8 +114,9 @@ const (
 
 // New returns a Server with the given options.
 func New(opts Options) *Server {
-	s := &Server{Options: opts, key: random(32), active: make(chan struct{}, maxActive), rate: rate.NewLimiter(maxRate, maxBurst),
-		sessions: make(chan struct{}, maxSessions), indexing: make(chan struct{}, 1), delay: maxDelay}
+	s := &Server{Options: opts, key: random(32), delay: maxDelay,
+		active: make(chan struct{}, maxActive), rate: rate.NewLimiter(maxRate, maxBurst),
+		sessions: make(chan struct{}, maxSessions), indexing: make(chan struct{}, 1)}
 	if s.Token == "" {
 		s.Token = newID()
 	}
@@ -183,7 +184,9 @@ var static embed.FS
 var pageFiles embed.FS
 
 // pages returns the templates of all pages. They are parsed on first use.
-var pages = sync.OnceValue(func() *template.Set { return template.Must(template.ParseFS(pageFiles, "pages/*.html")) })
+var pages = sync.OnceValue(func() *template.Set {
+	return template.Must(template.ParseFS(pageFiles, "pages/*.html"))
+})
 
 // Close ends the calls of Options.Queue.
 func (s *Server) Close() error {

@@ -31,8 +31,9 @@ type dialog struct {
 func (p *page) dialog() dialog {
 	a := p.address
 	user, _ := a.url.User()
-	d := dialog{Command: "urlget " + shellQuoted(a.url), Host: fetch.Printable(hostPort(a.url)), Scheme: a.url.Scheme(),
-		User: fetch.Printable(user), Fields: p.s.box(a, "", "").Fields, Off: p.s.Sessions == nil, Only: p.s.ArchiveOnly}
+	d := dialog{Command: "urlget " + shellQuoted(a.url), Host: fetch.Printable(hostPort(a.url)),
+		Scheme: a.url.Scheme(), User: fetch.Printable(user), Fields: p.s.box(a, "", "").Fields,
+		Off: p.s.Sessions == nil, Only: p.s.ArchiveOnly}
 	if !a.from.IsZero() {
 		d.From = fetch.Printable(a.from.Redacted())
 	}
@@ -80,7 +81,8 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request) {
 	}
 	o, h := origin(r), w.Header()
 	h.Set("Content-Security-Policy", strings.NewReplacer(
-		"script-src ", "connect-src "+socketOrigin(r)+"/terminal; script-src "+o+"/static/terminal.js "+o+"/static/screen.js ",
+		"script-src ", "connect-src "+socketOrigin(r)+"/terminal; "+
+			"script-src "+o+"/static/terminal.js "+o+"/static/screen.js ",
 		"style-src ", "style-src "+o+"/static/terminal.css ").Replace(h.Get("Content-Security-Policy")))
 	d := p.dialog()
 	d.Ticket, d.Keys = s.tickets.add(a), keysOf(s.Client.Traits(a.url))
@@ -94,8 +96,8 @@ type key struct{ Name, Label string }
 
 func keysOf(t fetch.Traits) []key {
 	if !t.Screens {
-		return []key{{"Escape", "Esc"}, {"Tab", "Tab"}, {"Interrupt", "Ctrl-C"}, {"ArrowUp", "↑"}, {"ArrowDown", "↓"},
-			{"ArrowLeft", "←"}, {"ArrowRight", "→"}}
+		return []key{{"Escape", "Esc"}, {"Tab", "Tab"}, {"Interrupt", "Ctrl-C"},
+			{"ArrowUp", "↑"}, {"ArrowDown", "↓"}, {"ArrowLeft", "←"}, {"ArrowRight", "→"}}
 	}
 	list := []key{{"Clear", "Clear"}, {"Reset", "Reset"}, {"Tab", "Tab"}}
 	for i := range 3 {

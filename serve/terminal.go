@@ -98,7 +98,8 @@ func (s *Server) runSession(ctx context.Context, t *terminal, a address) error {
 	case s.sessions <- struct{}{}:
 		defer func() { <-s.sessions }()
 	default:
-		return &fetch.Error{Code: fetch.ErrBusy, Err: fmt.Errorf("%d sessions are already open", maxSessions), Hint: "close another session"}
+		return &fetch.Error{Code: fetch.ErrBusy, Err: fmt.Errorf("%d sessions are already open", maxSessions),
+			Hint: "close another session"}
 	}
 	idle := time.AfterFunc(maxPageDelay, func() { t.cancel(errIdle) })
 	defer idle.Stop()

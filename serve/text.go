@@ -95,7 +95,8 @@ func isProse(text []byte) bool {
 	words, symbols, letters := 0, 0, 0
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimRight(line, " \r\n")
-		if bytes.Contains(bytes.TrimLeft(line, " "), []byte("   ")) || bytes.IndexByte(line, '\t') >= 0 || bytes.HasPrefix(line, []byte("        ")) {
+		columns := bytes.Contains(bytes.TrimLeft(line, " "), []byte("   "))
+		if columns || bytes.IndexByte(line, '\t') >= 0 || bytes.HasPrefix(line, []byte("        ")) {
 			return false
 		}
 		words += len(bytes.Fields(line))
@@ -109,6 +110,11 @@ func isProse(text []byte) bool {
 		}
 	}
 	return words >= 40 && symbols*30 < letters && letters*3 > len(text)
+}
+
+func (p *page) putFile(name, kind string, size int64) {
+	p.put("file", struct{ Name, Type, Size, Link string }{fetch.Printable(name), fetch.Printable(kind),
+		sizeText(size), p.s.link("/download", p.address)})
 }
 
 func (p *page) putCut() {

@@ -168,7 +168,8 @@ func readIndex(r io.Reader, files []indexedFile) (*textIndex, error) {
 	in := bufio.NewScanner(io.LimitReader(z, maxIndexFile))
 	in.Buffer(nil, maxIndexLine)
 	var head indexHead
-	if !in.Scan() || json.Unmarshal(in.Bytes(), &head) != nil || head.Version != indexVersion || head.Docs < 0 || head.Docs > maxIndexed {
+	if !in.Scan() || json.Unmarshal(in.Bytes(), &head) != nil ||
+		head.Version != indexVersion || head.Docs < 0 || head.Docs > maxIndexed {
 		return nil, errors.Join(in.Err(), errors.New("not an index of this version"))
 	}
 	if !slices.EqualFunc(head.Files, files, func(a, b indexedFile) bool {
@@ -193,13 +194,15 @@ func readIndex(r io.Reader, files []indexedFile) (*textIndex, error) {
 		id := uint64(0)
 		for text := range strings.FieldsSeq(rest) {
 			by, err := strconv.ParseUint(text, 36, 32)
-			if id += by; err != nil || id >= uint64(len(x.docs)) || by == 0 && len(ids) > 0 || x.postings == maxPostings {
+			if id += by; err != nil || id >= uint64(len(x.docs)) ||
+				by == 0 && len(ids) > 0 || x.postings == maxPostings {
 				return nil, errors.New("a word is damaged")
 			}
 			ids = append(ids, uint32(id))
 			x.postings++
 		}
-		if _, again := x.words[word]; again || len(ids) == 0 || len(word) > 2*maxWord || len(x.words) == maxIndexWords {
+		if _, again := x.words[word]; again || len(ids) == 0 || len(word) > 2*maxWord ||
+			len(x.words) == maxIndexWords {
 			return nil, errors.New("a word is damaged")
 		}
 		x.words[strings.Clone(word)] = ids

@@ -180,7 +180,8 @@ type Found struct {
 // their number. The index is built by the first search and kept next to the archive. While it is
 // built, progress is called about once a second. Search sends no requests. If partial is true,
 // the archive has more text than an index can hold.
-func (s *Server) Search(ctx context.Context, words string, limit int, progress func(done, total int)) (found []Found, total int, partial bool, err error) {
+func (s *Server) Search(ctx context.Context, words string, limit int, progress func(done, total int)) (
+	found []Found, total int, partial bool, err error) {
 	x, err := s.texts(ctx, progress)
 	if err != nil {
 		return nil, 0, false, err
@@ -233,12 +234,13 @@ func (s *Server) searchText(w http.ResponseWriter, r *http.Request) {
 	}
 	var rows []foundRow
 	for _, f := range found {
-		row := foundRow{f.Title, fetch.Printable(f.URL.Redacted()), s.link("/view", address{url: f.URL}), "", f.Before, f.Match, f.After}
+		row := foundRow{Title: f.Title, URL: fetch.Printable(f.URL.Redacted()),
+			Link: s.link("/view", address{url: f.URL}), Before: f.Before, Match: f.Match, After: f.After}
 		if row.Title == "" {
 			row.Title, row.URL = row.URL, ""
 		}
 		if !f.Captured.IsZero() {
-			row.Time = f.Captured.UTC().Format("2006-01-02 15:04")
+			row.Time = f.Captured.UTC().Format(minuteForm)
 		}
 		rows = append(rows, row)
 	}

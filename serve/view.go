@@ -31,14 +31,16 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 		Identities bool
 	}{Identities: s.Identities != "", Archive: s.Archive != nil, Only: s.ArchiveOnly}
 	if !s.Start.IsZero() {
-		data.Start = []place{{s.Start.Redacted(), s.Start.Redacted(), s.link("/view", address{url: s.Start, at: s.At})}}
+		name, link := s.Start.Redacted(), s.link("/view", address{url: s.Start, at: s.At})
+		data.Start = []place{{name, name, link}}
 	}
 	marks, err := s.marks.all()
 	if s.ArchiveOnly && s.marks.isNew() {
 		marks = nil // the archive does not have them
 	}
 	for _, m := range marks {
-		data.Marks = append(data.Marks, place{fetch.Printable(m.title), fetch.Printable(m.url.Redacted()), s.link("/view", address{url: m.url})})
+		data.Marks = append(data.Marks, place{fetch.Printable(m.title), fetch.Printable(m.url.Redacted()),
+			s.link("/view", address{url: m.url})})
 	}
 	past, wrong := s.visits(10)
 	data.Past, err = past, errors.Join(err, wrong)
@@ -171,8 +173,10 @@ func mediaType(contentType string, first []byte) string {
 // sniffSize is the number of bytes that are read to detect a media type.
 const sniffSize = 512
 
-var textTypes = map[string]bool{"application/json": true, "application/xml": true, "application/yaml": true, "application/ldif": true,
-	"application/x-sh": true, "application/javascript": true, "application/x-ldif": true, "application/sql": true}
+var textTypes = map[string]bool{
+	"application/json": true, "application/xml": true, "application/yaml": true, "application/sql": true,
+	"application/ldif": true, "application/x-ldif": true, "application/x-sh": true, "application/javascript": true,
+}
 
 func (p *page) object(resp *fetch.Response) {
 	kind, body, err := document(resp)
@@ -210,11 +214,11 @@ func (p *page) object(resp *fetch.Response) {
 		p.put(family, p.s.link("/content", p.address))
 	case kind == "application/marc":
 		p.failed = p.marc(body, p.title, resp.Size)
-	case family == "text", family == "message", textTypes[kind], strings.HasSuffix(kind, "+json"), strings.HasSuffix(kind, "+xml"):
+	case family == "text", family == "message", textTypes[kind],
+		strings.HasSuffix(kind, "+json"), strings.HasSuffix(kind, "+xml"):
 		p.failed = p.text(body, resp.ContentType, styleOf(kind, body))
 	default:
-		p.put("file", struct{ Name, Type, Size, Link string }{fetch.Printable(p.title), fetch.Printable(kind), sizeText(resp.Size),
-			p.s.link("/download", p.address)})
+		p.putFile(p.title, kind, resp.Size)
 	}
 }
 
@@ -233,7 +237,8 @@ func (p *page) frameLink(resp *fetch.Response, body io.Reader) string {
 	if p.posted {
 		a.cachedOnly = true
 		if a.cacheID == "" && p.failed == nil {
-			p.failed = &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("the response is longer than %s", sizeText(maxCachedBody))}
+			p.failed = &fetch.Error{Code: fetch.ErrNotRetrievable,
+				Err: fmt.Errorf("the response is longer than %s", sizeText(maxCachedBody))}
 		}
 	}
 	link := p.s.link("/content", a)
