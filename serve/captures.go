@@ -183,9 +183,7 @@ func (s *Server) archive(w http.ResponseWriter, r *http.Request) {
 	matches := func(u string) bool { return strings.Contains(strings.ToLower(u), filter) }
 	found, more, err := s.Archive.URLs(matches, maxListed)
 	p.begin(http.StatusOK, "Archive")
-	if err != nil {
-		p.put("broken", fetch.Printable(err.Error()))
-	}
+	p.putError(err)
 	var damage []string
 	for _, err := range s.Archive.Damage() {
 		damage = append(damage, fetch.Printable(err.Error()))

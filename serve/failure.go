@@ -49,12 +49,12 @@ func (p *page) fail(err error) {
 		f.Hint = ""
 	case isForm:
 		f.Title, f.Form, f.Questions = cmp.Or(fetch.Printable(form.Title), "Form"), form, questions(form)
-		f.Fields = p.s.box(p.address, "", "").Fields
+		f.Fields = p.s.hiddenFields(p.address)
 		f.Hint = ""
 	case e != nil && e.Reason.Kind == fetch.ReasonIdentity && p.s.Identities != "":
 		f.Identities, _ = p.s.identityLink(p.here)
 	case code == fetch.ErrAuth && !p.address.foreign && p.address.url.Host() != "":
-		f.Login, f.Fields = p.address.url.Host(), p.s.box(p.address, "", "").Fields
+		f.Login, f.Fields = p.address.url.Host(), p.s.hiddenFields(p.address)
 		if !p.s.logins.has(p.address.url) {
 			f.Title = fetch.Printable(f.Login) + " requires a login"
 		}
@@ -76,6 +76,13 @@ func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1
 
 func (p *page) writeTrouble(err error) {
 	p.put("trouble", messageOf(err))
+}
+
+// putError writes an error of a file of the user or of an archive, if there is one.
+func (p *page) putError(err error) {
+	if err != nil {
+		p.put("broken", fetch.Printable(err.Error()))
+	}
 }
 
 func messageOf(err error) string {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/links"
-	"github.com/urlget/urlget/fetch/uri"
 )
 
 const (
@@ -33,7 +32,7 @@ type feedRow struct {
 }
 
 func (p *page) feed(f links.Feed) {
-	r := &reading{listing: p.here, index: map[uri.URI]int{}}
+	r := newReading(p.here)
 	slices.SortStableFunc(f.Items, func(a, b links.FeedItem) int { return b.Date.Compare(a.Date) })
 	var rows []feedRow
 	for _, item := range f.Items {
@@ -47,7 +46,7 @@ func (p *page) feed(f links.Feed) {
 		Site  string
 		Rows  []feedRow
 		Total int
-	}{p.linkTo(f.Site), rows, len(rows)})
+	}{p.s.linkTo(p.here.to(f.Site)), rows, len(rows)})
 	if f.More {
 		p.put("cutfeed", struct {
 			Total int
@@ -57,7 +56,7 @@ func (p *page) feed(f links.Feed) {
 }
 
 func (p *page) feedRow(item links.FeedItem) feedRow {
-	row := feedRow{Link: p.linkTo(item.Page), Media: p.linkTo(item.Media),
+	row := feedRow{Link: p.s.linkTo(p.here.to(item.Page)), Media: p.s.linkTo(p.here.to(item.Media)),
 		Title: fetch.Printable(item.Title), Summary: shorten(fetch.Printable(item.Summary), maxSummary)}
 	if row.Link != "" && item.Page.Origin() != p.here.url.Origin() {
 		row.Target = fetch.Printable(item.Page.Host())
@@ -73,14 +72,6 @@ func (p *page) feedRow(item links.FeedItem) feedRow {
 		row.Date, row.Stamp = date.Format(minuteForm), date.Format(time.RFC3339)
 	}
 	return row
-}
-
-// linkTo returns the link from the page to a URL, or "" if u is zero.
-func (p *page) linkTo(u uri.URI) string {
-	if u.IsZero() {
-		return ""
-	}
-	return p.s.link("/view", p.here.to(u))
 }
 
 // shorten returns at most n bytes of a text, without a part of a word.

@@ -45,12 +45,17 @@ func (p *page) isSearchable() bool {
 }
 
 func (s *Server) box(a address, label, id string) *searchBox {
-	b := &searchBox{Action: "/search", Label: label, ID: id}
+	return &searchBox{Action: "/search", Fields: s.hiddenFields(a), Label: label, ID: id}
+}
+
+// hiddenFields returns the signed address for a form.
+func (s *Server) hiddenFields(a address) []field {
+	var list []field
 	for name, values := range s.query(a) {
-		b.Fields = append(b.Fields, field{name, values[0]})
+		list = append(list, field{name, values[0]})
 	}
-	slices.SortFunc(b.Fields, func(a, b field) int { return strings.Compare(a.Name, b.Name) })
-	return b
+	slices.SortFunc(list, func(a, b field) int { return strings.Compare(a.Name, b.Name) })
+	return list
 }
 
 func (s *Server) search(w http.ResponseWriter, r *http.Request) {

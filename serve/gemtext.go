@@ -48,7 +48,7 @@ type gemtextPage struct {
 
 func (p *page) gemtext(r io.Reader, contentType string) error {
 	limited := &io.LimitedReader{R: decodeText(r, contentType), N: maxText}
-	g := &gemtextPage{page: p, dated: &reading{listing: p.here, index: map[uri.URI]int{}}}
+	g := &gemtextPage{page: p, dated: newReading(p.here)}
 	p.put("gemtext", nil)
 	lines := 0
 	for line, err := range gemtext.Lines(limited, false) {

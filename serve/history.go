@@ -212,9 +212,7 @@ func (s *Server) showHistory(w http.ResponseWriter, r *http.Request) {
 		File string
 		Rows []visitRow
 	}{fetch.Printable(s.History), rows})
-	if err != nil {
-		p.put("broken", fetch.Printable(err.Error()))
-	}
+	p.putError(err)
 	p.end(nil)
 }
 

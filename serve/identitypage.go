@@ -78,7 +78,7 @@ func (s *Server) putIdentities(w http.ResponseWriter, r *http.Request, a address
 		Used        bool
 	}{Dir: fetch.Printable(s.Identities)}
 	if !a.url.IsZero() {
-		data.Server, data.Fields = fetch.Printable(a.url.Host()), s.box(a, "", "").Fields
+		data.Server, data.Fields = fetch.Printable(a.url.Host()), s.hiddenFields(a)
 	}
 	list, err := s.identities.list()
 	uses, unread := s.identities.uses()
@@ -98,9 +98,7 @@ func (s *Server) putIdentities(w http.ResponseWriter, r *http.Request, a address
 	}
 	p.put("identities", data)
 	for _, err := range []error{wrong, err, unread} {
-		if err != nil {
-			p.put("broken", fetch.Printable(err.Error()))
-		}
+		p.putError(err)
 	}
 	p.end(nil)
 }
@@ -141,18 +139,17 @@ func (s *Server) chooseIdentity(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, next, http.StatusSeeOther)
 }
 
-func (s *Server) certificateFacts(u uri.URI, state *tls.ConnectionState) []fact {
+func (s *Server) certificateFacts(u uri.URI, state *tls.ConnectionState) facts {
 	if state == nil || len(state.PeerCertificates) == 0 {
 		return nil
 	}
 	cert := state.PeerCertificates[0]
 	from, to := cert.NotBefore.UTC().Format(time.DateOnly), cert.NotAfter.UTC().Format(time.DateOnly)
-	list := []fact{
-		{Name: "subject", Value: cert.Subject.String()},
-		{Name: "issuer", Value: cert.Issuer.String()},
-		{Name: "valid", Value: from + " to " + to},
-		{Name: "SHA-256", Value: fingerprint(cert.Raw)},
-	}
+	var list facts
+	list.add("subject", cert.Subject.String())
+	list.add("issuer", cert.Issuer.String())
+	list.add("valid", from+" to "+to)
+	list.add("SHA-256", fingerprint(cert.Raw))
 	trust := "not verified"
 	switch {
 	case len(state.VerifiedChains) > 0:
@@ -160,9 +157,6 @@ func (s *Server) certificateFacts(u uri.URI, state *tls.ConnectionState) []fact 
 	case s.Client.Traits(u).FirstUse && !s.Insecure:
 		trust = "pinned: stored at the first visit; another certificate is an error until this one expires"
 	}
-	list = append(list, fact{Name: "trust", Value: trust})
-	for i := range list {
-		list[i].Value = fetch.Printable(list[i].Value)
-	}
+	list.add("trust", trust)
 	return list
 }

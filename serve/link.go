@@ -43,6 +43,14 @@ func (s *Server) link(path string, a address) string {
 	return path + "?" + s.query(a).Encode()
 }
 
+// linkTo returns the link to the page of a, or "" if a has no URL.
+func (s *Server) linkTo(a address) string {
+	if a.url.IsZero() {
+		return ""
+	}
+	return s.link("/view", a)
+}
+
 func (s *Server) query(a address) url.Values {
 	q := url.Values{"u": {a.url.String()}, "s": {s.sign(a)}}
 	if !a.from.IsZero() {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/uri"
 )
 
 const (
@@ -62,7 +61,7 @@ func (p *page) listing(resp *fetch.Response) {
 		return
 	}
 	l := &listing{p: p, sort: q.Get("sort"), down: q.Get("order") == "desc", filter: strings.ToLower(q.Get("q")),
-		reading: &reading{listing: p.here, index: map[uri.URI]int{}}}
+		reading: newReading(p.here)}
 	l.inspect(in.first)
 	l.choose(q.Get("layout"))
 	if l.layout == asTable && l.sort == "" && p.s.Client.Traits(p.here.url).Tree {

@@ -77,7 +77,7 @@ func (p *page) begin(status int, title string) {
 		h.URL = fetch.Printable(a.url.Redacted())
 		h.Up, h.Crumbs = p.s.up(p.here), p.s.crumbs(p.here)
 		h.Reload = p.s.link("/view", a)
-		h.Fields = p.s.box(a, "", "").Fields
+		h.Fields = p.s.hiddenFields(a)
 		h.Marked = p.s.marks.has(a.url)
 		h.CanMark = p.s.Bookmarks != "" && (h.Marked || status < http.StatusBadRequest)
 		session := p.s.isSession(a.url.Scheme())
@@ -90,13 +90,7 @@ func (p *page) begin(status int, title string) {
 		h.Identities, h.Identity = p.s.identityLink(p.here)
 		h.Identity = fetch.Printable(h.Identity)
 		if listing, previous, next, ok := p.s.readings.around(a); ok {
-			h.Listing = p.s.link("/view", listing)
-			if !previous.url.IsZero() {
-				h.Previous = p.s.link("/view", previous)
-			}
-			if !next.url.IsZero() {
-				h.Next = p.s.link("/view", next)
-			}
+			h.Listing, h.Previous, h.Next = p.s.linkTo(listing), p.s.linkTo(previous), p.s.linkTo(next)
 		}
 		if !a.at.IsZero() {
 			h.At = a.at.UTC().Format("2006-01-02 15:04:05")
@@ -125,11 +119,17 @@ type fact struct {
 	Link        string
 }
 
+type facts []fact
+
+func (f *facts) add(name, value string) {
+	*f = append(*f, fact{Name: name, Value: fetch.Printable(value)})
+}
+
 type foot struct {
 	Sections    []section
-	About       []fact
-	Fields      []fact
-	Certificate []fact
+	About       facts
+	Fields      facts
+	Certificate facts
 	Talk        []conversationLine
 	More        int
 	Command     string // the shell command that saves the content; "" if there is none
@@ -142,14 +142,14 @@ func (p *page) end(resp *fetch.Response) {
 	}
 	p.conversation.mu.Lock()
 	if p.class != "" {
-		f.About = append(f.About, fact{Name: "error class", Value: p.class})
+		f.About.add("error class", p.class)
 	}
 	f.Talk, f.More = slices.Clone(p.conversation.lines), p.conversation.more
 	captured := p.conversation.captured
 	f.Certificate = p.s.certificateFacts(p.here.url, p.conversation.secured)
 	p.conversation.mu.Unlock()
 	if !captured.IsZero() && (resp == nil || resp.Capture == nil) {
-		f.About = append(f.About, fact{Name: "captured", Value: captured.UTC().Format(timeForm)})
+		f.About.add("captured", captured.UTC().Format(timeForm))
 	} else if resp != nil {
 		f.Command = p.saveCommand(resp)
 	}
@@ -171,50 +171,49 @@ const (
 	minuteForm = "2006-01-02 15:04"
 )
 
-func (p *page) facts(resp *fetch.Response) []fact {
-	var list []fact
-	add := func(name, value string) { list = append(list, fact{Name: name, Value: fetch.Printable(value)}) }
-	add("URL", resp.URL.Redacted())
-	add("kind", resp.Kind.String())
-	add("type", resp.ContentType)
+func (p *page) facts(resp *fetch.Response) facts {
+	var list facts
+	list.add("URL", resp.URL.Redacted())
+	list.add("kind", resp.Kind.String())
+	list.add("type", resp.ContentType)
 	if resp.Size >= 0 {
-		add("size", exactSize(resp.Size))
+		list.add("size", exactSize(resp.Size))
 	}
 	if !resp.ModTime.IsZero() {
-		add("modified", resp.ModTime.UTC().Format(timeForm))
+		list.add("modified", resp.ModTime.UTC().Format(timeForm))
 	}
 	switch {
 	case resp.ETag == "":
 	case resp.Header.Get("Etag") != "":
-		add("etag", resp.ETag)
+		list.add("etag", resp.ETag)
 	default: // the driver derived the validator from other metadata
-		add("validator", resp.ETag)
+		list.add("validator", resp.ETag)
 	}
 	if !resp.Reply.IsZero() {
-		add("reply", resp.Reply.String())
+		list.add("reply", resp.Reply.String())
 	}
 	if resp.Framing == fetch.FramedByClose {
-		add("length", "unknown: the body ends when the connection closes and may be incomplete")
+		list.add("length", "unknown: the body ends when the connection closes and may be incomplete")
 	}
 	if resp.Capture != nil {
-		add("captured", resp.Capture.String())
+		list.add("captured", resp.Capture.String())
 	}
 	for _, via := range resp.Via {
-		add("redirected via", via.Redacted())
+		list.add("redirected via", via.Redacted())
 	}
 	if !p.address.from.IsZero() {
-		add("linked from", p.address.from.Redacted())
+		list.add("linked from", p.address.from.Redacted())
 	}
 	return list
 }
 
 const maxFields = 100
 
-func fields(header map[string][]string) []fact {
-	var list []fact
+func fields(header map[string][]string) facts {
+	var list facts
 	for name, values := range header {
 		for _, v := range values {
-			list = append(list, fact{Name: fetch.Printable(name), Value: fetch.Printable(v)})
+			list.add(fetch.Printable(name), v)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b fact) int { return strings.Compare(a.Name, b.Name) })

@@ -24,6 +24,10 @@ type readings struct {
 	list []*reading // oldest first
 }
 
+func newReading(listing address) *reading {
+	return &reading{listing: listing, index: make(map[uri.URI]int)}
+}
+
 // add appends an entry. Later occurrences of a URL are ignored.
 func (r *reading) add(u uri.URI) {
 	if _, ok := r.index[u]; !ok && len(r.entries) < maxReading {

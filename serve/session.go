@@ -32,7 +32,7 @@ func (p *page) dialog() dialog {
 	a := p.address
 	user, _ := a.url.User()
 	d := dialog{Command: "urlget " + shellQuoted(a.url), Host: fetch.Printable(hostPort(a.url)),
-		Scheme: a.url.Scheme(), User: fetch.Printable(user), Fields: p.s.box(a, "", "").Fields,
+		Scheme: a.url.Scheme(), User: fetch.Printable(user), Fields: p.s.hiddenFields(a),
 		Off: p.s.Sessions == nil, Only: p.s.ArchiveOnly}
 	if !a.from.IsZero() {
 		d.From = fetch.Printable(a.from.Redacted())

@@ -53,9 +53,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	p.put("home", data)
-	if err != nil {
-		p.put("broken", fetch.Printable(err.Error()))
-	}
+	p.putError(err)
 	p.end(nil)
 }
 
