@@ -13,12 +13,17 @@ func createFile(name string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(text)
+	return fill(f, text)
+}
+
+// fill writes and closes a new file, or removes it.
+func fill(f *os.File, text []byte) error {
+	_, err := f.Write(text)
 	if err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		os.Remove(name)
+		os.Remove(f.Name())
 	}
 	return err
 }
@@ -32,15 +37,12 @@ func replaceFile(name string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = tmp.Write(text)
-	if err == nil {
-		err = tmp.Sync()
+	if err := fill(tmp, text); err != nil {
+		return err
 	}
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), name)
-	}
-	if err != nil {
+	if err := os.Rename(tmp.Name(), name); err != nil {
 		os.Remove(tmp.Name())
+		return err
 	}
-	return err
+	return nil
 }

@@ -37,7 +37,7 @@ func speaksTLS(c net.Conn, port string) (net.Conn, bool) {
 	c.SetReadDeadline(time.Now().Add(limit))
 	first, err := r.Peek(1)
 	c.SetReadDeadline(time.Time{})
-	return readWriter{r, c}, err == nil && first[0] == tlsHandshake
+	return readWriter{Reader: r, Conn: c}, err == nil && first[0] == tlsHandshake
 }
 
 // intercept serves HTTP over TLS to a client that wants a connection to a host and port. It answers with

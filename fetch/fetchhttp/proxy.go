@@ -290,7 +290,7 @@ func hijack(w http.ResponseWriter) (net.Conn, error) {
 	}
 	c.SetDeadline(time.Time{})
 	ahead, _ := rw.Reader.Peek(rw.Reader.Buffered()) // it can't fail
-	return readWriter{io.MultiReader(bytes.NewReader(ahead), c), c}, nil
+	return readWriter{Reader: io.MultiReader(bytes.NewReader(ahead), c), Conn: c}, nil
 }
 
 // read serves a client that has a connection to a host and port: it intercepts TLS, and passes on other
@@ -311,6 +311,14 @@ func (p *Proxy) read(ctx context.Context, c net.Conn, hostPort string) {
 type readWriter struct {
 	io.Reader
 	net.Conn
+	closed func() // called by Close; may be nil
+}
+
+func (c readWriter) Close() error {
+	if c.closed != nil {
+		c.closed()
+	}
+	return c.Conn.Close()
 }
 
 func (c readWriter) Read(p []byte) (int, error) { return c.Reader.Read(p) }

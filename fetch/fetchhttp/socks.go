@@ -83,42 +83,28 @@ func (s *sniffer) run(p *Proxy) {
 			close(s.accepted)
 			return
 		}
-		c = &slotConn{Conn: c, free: sync.OnceFunc(func() { <-s.slots })}
-		sniffing.Go(func() { s.sniff(p, c) })
+		free := sync.OnceFunc(func() { <-s.slots })
+		sniffing.Go(func() { s.sniff(p, c, free) })
 	}
 }
 
-type slotConn struct {
-	net.Conn
-	free func()
-}
-
-func (c *slotConn) Close() error {
-	c.free()
-	return c.Conn.Close()
-}
-
-// ReadFrom is that of the connection, which may let the kernel move the bytes.
-func (c *slotConn) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.Conn, r) }
-
-func (c *slotConn) CloseWrite() error { return closeWrite(c.Conn) }
-
-func (s *sniffer) sniff(p *Proxy, c net.Conn) {
+// sniff serves or accepts a connection by its first byte. Its end calls free.
+func (s *sniffer) sniff(p *Proxy, conn net.Conn, free func()) {
+	r := bufio.NewReader(conn)
+	c := readWriter{Reader: r, Conn: conn, closed: free}
 	stop := context.AfterFunc(s.ctx, func() { c.Close() })
 	c.SetReadDeadline(time.Now().Add(helloTimeout))
-	r := bufio.NewReader(c)
 	first, err := r.Peek(1)
 	if err != nil {
 		stop()
 		c.Close()
 		return
 	}
-	near := readWriter{r, c}
 	if first[0] == socksVersion {
 		s.running.Go(func() {
 			defer stop()
 			defer c.Close()
-			p.socks(s.ctx, near)
+			p.socks(s.ctx, c)
 		})
 		return
 	}
@@ -127,14 +113,14 @@ func (s *sniffer) sniff(p *Proxy, c net.Conn) {
 			defer stop()
 			defer c.Close()
 			c.SetReadDeadline(time.Time{})
-			p.serveSimple(s.ctx, near, target)
+			p.serveSimple(s.ctx, c, target)
 		})
 		return
 	}
 	stop()
 	c.SetReadDeadline(time.Time{})
 	select {
-	case s.accepted <- near:
+	case s.accepted <- c:
 	case <-s.ctx.Done():
 		c.Close()
 	}
