@@ -186,12 +186,20 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, g *gateway, abso
 		w.WriteHeader(Describe(w.Header(), resp))
 	}
 	if r.Method != http.MethodHead {
-		if resp.Size >= 1<<20 {
-			send(w, resp.Body)
-		} else {
-			send(flushing{w, http.NewResponseController(w)}, resp.Body)
-		}
+		sendSoon(w, resp)
 	}
+}
+
+// maxFlushed is the size of a body, in bytes, from which on parts of it may wait in buffers.
+const maxFlushed = 1 << 20
+
+// sendSoon copies the body to w, without waiting for full buffers if it is small or of unknown size.
+func sendSoon(w http.ResponseWriter, resp *fetch.Response) {
+	if resp.Size >= maxFlushed {
+		send(w, resp.Body)
+		return
+	}
+	send(flushing{w, http.NewResponseController(w)}, resp.Body)
 }
 
 // copyRequest adds what a server of HTTP gets of a request: the fields, the method and the body.
