@@ -76,11 +76,11 @@ func (t *transfer) count(n int64) error {
 
 // run retrieves the content and commits it. It returns errNotNeeded if the destination does not need it.
 func (t *transfer) run(ctx context.Context) error {
-	err := t.retrieveVerified(ctx)
+	err := t.retrieve(ctx)
 	if t.doubtful(err) {
 		t.byOverlap = true // which proved too little
 		if err = t.startOver("the digest differs", nil); err == nil {
-			err = t.retrieveVerified(ctx)
+			err = t.retrieve(ctx)
 		}
 	}
 	if err == errNotNeeded {
@@ -97,14 +97,7 @@ func (t *transfer) run(ctx context.Context) error {
 	return err
 }
 
-func (t *transfer) retrieveVerified(ctx context.Context) error {
-	if err := t.retrieve(ctx); err != nil {
-		return err
-	}
-	return t.verify(ctx)
-}
-
-// retrieve performs exchanges until the content is complete.
+// retrieve performs exchanges until the content is complete, and verifies it.
 func (t *transfer) retrieve(ctx context.Context) error {
 	once := t.req.Body != nil && t.req.GetBody == nil
 	ctx = pace.WithWindow(ctx, &t.retrier.window)
@@ -115,7 +108,9 @@ func (t *transfer) retrieve(ctx context.Context) error {
 			return last.error
 		}
 		switch {
-		case err == nil || err == errNotNeeded:
+		case err == nil:
+			return t.verify(ctx)
+		case err == errNotNeeded:
 			return err
 		case err == errAgain:
 			continue
@@ -152,7 +147,16 @@ func (t *transfer) exchange(ctx context.Context) error {
 		t.divide(spans)
 		return t.retrieveSegments(ctx, resp, cancel)
 	}
-	return t.copy(resp)
+	before := t.done
+	t.exchanges++
+	t.out.err = nil
+	if t.want >= 0 && t.out.left < 0 {
+		t.out.left = t.want - t.done + 1 // one more, to detect excess
+	}
+	_, err = io.Copy(t.out, resp.Body)
+	t.sums.wait()
+	t.out.check = nil
+	return t.checkEnd(resp, before, err)
 }
 
 // recordResponse records a response and reports it to the caller.
@@ -173,17 +177,9 @@ func (t *transfer) recordResponse(resp *fetch.Response) error {
 // hookError wraps the error of a hook, so that it is not retried.
 type hookError struct{ error }
 
-// copy copies the content of resp to the destination.
-func (t *transfer) copy(resp *fetch.Response) error {
-	t.exchanges++
-	before := t.done
-	t.out.err = nil
-	if t.want >= 0 && t.out.left < 0 {
-		t.out.left = t.want - t.done + 1 // one more, to detect excess
-	}
-	_, err := io.Copy(t.out, resp.Body)
-	t.sums.wait()
-	t.out.check = nil
+// checkEnd returns the error of the exchange whose copy ended with err. There were before bytes at its
+// beginning.
+func (t *transfer) checkEnd(resp *fetch.Response, before int64, err error) error {
 	switch {
 	case t.out.err == errComplete:
 		err = nil

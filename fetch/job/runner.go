@@ -90,9 +90,16 @@ func (r *Runner) Run(ctx context.Context, j *Job, h *Hooks) *Result {
 		h = &Hooks{}
 	}
 	u := &run{Runner: r, Hooks: h, job: j, client: r.Downloader.Client, result: newResult(j)}
+	ctx = context.WithValue(ctx, jobKey{}, j)
 	req, err := j.Request()
-	if err == nil {
-		err = u.do(context.WithValue(ctx, jobKey{}, j), req)
+	switch {
+	case err != nil:
+	case req.Op == fetch.OpStat:
+		err = u.stat(ctx, req)
+	case req.Op == fetch.OpList:
+		err = u.list(ctx, req)
+	default:
+		err = u.get(ctx, req)
 	}
 	switch {
 	case errors.Is(err, ErrTaken):
@@ -112,16 +119,6 @@ type run struct {
 	job    *Job
 	client *fetch.Client
 	result *Result
-}
-
-func (u *run) do(ctx context.Context, req *fetch.Request) error {
-	switch req.Op {
-	case fetch.OpStat:
-		return u.stat(ctx, req)
-	case fetch.OpList:
-		return u.list(ctx, req)
-	}
-	return u.get(ctx, req)
 }
 
 // recordResponse records resp and passes it to the hook.
