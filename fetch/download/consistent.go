@@ -153,9 +153,5 @@ func (t *transfer) comparable() bool {
 	if t.forwardOnly {
 		return !t.object.Guard().IsZero()
 	}
-	if t.unproven() != nil {
-		return true
-	}
-	dest, ok := t.dest.(overlapping)
-	return ok && dest.distrust()
+	return t.dest.unproven() != nil || t.dest.distrust()
 }

@@ -38,7 +38,8 @@ func (d *Downloader) Copy(ctx context.Context, req *fetch.Request, w io.Writer, 
 	return r, nil
 }
 
-// toWriter is the destination of Copy.
+// toWriter is the destination of Copy. It holds no bytes that could be compared or read again, so a
+// transfer with forwardOnly calls none of its last five methods.
 type toWriter struct{}
 
 func (toWriter) begin(_ context.Context, resp *fetch.Response) error {
@@ -56,3 +57,13 @@ func (toWriter) truncate(int64) error { return errors.ErrUnsupported }
 func (toWriter) written() error       { return nil }
 func (toWriter) commit() error        { return nil }
 func (toWriter) abandon(bool)         {}
+
+func (toWriter) unproven() io.ReaderAt { return nil }
+func (toWriter) distrust() bool        { return false }
+func (toWriter) doubtful() bool        { return false }
+
+func (toWriter) prove(context.Context) error           { return errors.ErrUnsupported }
+func (toWriter) disprove() error                       { return errors.ErrUnsupported }
+func (toWriter) divide() error                         { return errors.ErrUnsupported }
+func (toWriter) writeAt(int64) (io.WriteCloser, error) { return nil, errors.ErrUnsupported }
+func (toWriter) digest(context.Context) error          { return errors.ErrUnsupported }

@@ -88,7 +88,7 @@ func (t *transfer) nextRequest() (*fetch.Request, error) {
 		return nil, &fetch.Error{Code: fetch.ErrTruncated,
 			Err: fmt.Errorf("after %d bytes; cannot resume because the server sent no validator", t.done)}
 	}
-	if t.unproven() != nil || (t.object.ETag != "" || len(t.stated) > 0) && t.distrust() {
+	if t.dest.unproven() != nil || (t.object.ETag != "" || len(t.stated) > 0) && t.distrust() {
 		t.byOverlap = true
 		return t.nextRequest()
 	}
@@ -248,12 +248,12 @@ func (t *transfer) startOver(reason string, next error) error {
 		return &fetch.Error{Code: fetch.ErrChanged,
 			Err: fmt.Errorf("after %d bytes that are already written: %s", t.done, reason)}
 	}
-	if t.unproven() != nil {
+	if t.dest.unproven() != nil {
 		if !t.byOverlap {
 			t.byOverlap = true
 			return errAgain
 		}
-		if err := t.dest.(overlapping).disprove(); err != nil {
+		if err := t.dest.disprove(); err != nil {
 			return err
 		}
 	}

@@ -19,30 +19,6 @@ const overlapSize = 64 << 10
 // known about the bytes before the overlap.
 const beginningSize = 64 << 10
 
-// An overlapping destination may contain bytes of unknown origin.
-type overlapping interface {
-	destination
-	// unproven returns those bytes if an overlap may prove their origin, otherwise nil.
-	unproven() io.ReaderAt
-	// distrust makes unproven return the transferred bytes, if it can.
-	distrust() bool
-	// doubtful reports whether a wrong digest may be due to bytes that only an overlap proved, and that
-	// may be discarded.
-	doubtful() bool
-	// prove is called when the overlap is identical.
-	prove(ctx context.Context) error
-	// disprove is called when the overlap differs. If it returns nil, the bytes may be discarded.
-	disprove() error
-}
-
-// unproven returns the bytes that an overlap may prove to belong to the resource, or nil.
-func (t *transfer) unproven() io.ReaderAt {
-	if dest, ok := t.dest.(overlapping); ok {
-		return dest.unproven()
-	}
-	return nil
-}
-
 // overlapFrom returns the offset at which a response must begin to overlap the existing bytes.
 func (t *transfer) overlapFrom() int64 {
 	if t.noRanges {
@@ -106,7 +82,7 @@ func (t *transfer) acceptOverlap(ctx context.Context, resp *fetch.Response) erro
 	}
 	t.out.skip, t.out.left = 0, -1
 	t.out.check = &comparison{
-		existing: io.NewSectionReader(t.unproven(), from, t.done-from),
+		existing: io.NewSectionReader(t.dest.unproven(), from, t.done-from),
 		left:     t.done - from,
 		same: func() error {
 			if now.Validator.IsZero() {
@@ -114,7 +90,7 @@ func (t *transfer) acceptOverlap(ctx context.Context, resp *fetch.Response) erro
 			}
 			t.byOverlap, t.before, t.object = false, fetch.Version{}, now
 			t.reuse(proof)
-			return t.dest.(overlapping).prove(ctx)
+			return t.dest.prove(ctx)
 		},
 	}
 	return nil
@@ -164,7 +140,7 @@ func (t *transfer) acceptBeginning(ctx context.Context, resp *fetch.Response) er
 		return err
 	}
 	existing := make([]byte, resp.Range.Length)
-	if _, err := t.unproven().ReadAt(existing, 0); err != nil {
+	if _, err := t.dest.unproven().ReadAt(existing, 0); err != nil {
 		return err
 	}
 	received, err := io.ReadAll(resp.Body)
@@ -211,8 +187,7 @@ func isWeak(tag string) bool { return strings.HasPrefix(tag, "W/") }
 
 // distrust makes an overlap prove the bytes transferred so far. Their validator no longer does.
 func (t *transfer) distrust() bool {
-	dest, ok := t.dest.(overlapping)
-	if !ok || t.missing != nil || !t.req.Range.IsZero() || !dest.distrust() {
+	if t.missing != nil || !t.req.Range.IsZero() || !t.dest.distrust() {
 		return false
 	}
 	t.before, t.object = t.object, fetch.Version{}
@@ -222,8 +197,7 @@ func (t *transfer) distrust() bool {
 
 // differs ends a transfer whose overlap differs, or starts it over.
 func (t *transfer) differs() error {
-	dest, ok := t.dest.(overlapping)
-	if !t.mayRewind || t.offsetDoubtful && !t.plain && ok && dest.doubtful() {
+	if !t.mayRewind || t.offsetDoubtful && !t.plain && t.dest.doubtful() {
 		return t.contradicted(errDiffer)
 	}
 	return t.startOver("the existing bytes are not the beginning of the resource", errAgain)

@@ -15,15 +15,6 @@ import (
 	"github.com/urlget/urlget/internal/pace"
 )
 
-// A divisible destination can be written at several offsets concurrently.
-type divisible interface {
-	destination
-	// divide is called when the missing bytes are divided, before any of them is written.
-	divide() error
-	// writeAt returns a writer for the bytes from offset on.
-	writeAt(offset int64) (io.WriteCloser, error)
-}
-
 var (
 	// errUnproven ends a connection whose response does not prove that it is a range of the same
 	// version.
@@ -38,7 +29,7 @@ var (
 func (t *transfer) plan(resp *fetch.Response) []span {
 	auto := t.opts.Segments == AutoSegments
 	scheme, _ := t.client.Scheme(resp.URL.Scheme())
-	if _, ok := t.dest.(divisible); !ok || t.oneStream || t.opts.Segments < 2 && !auto || t.done > 0 || t.want < 0 || t.req.Sends() ||
+	if t.forwardOnly || t.oneStream || t.opts.Segments < 2 && !auto || t.done > 0 || t.want < 0 || t.req.Sends() ||
 		!resp.Range.IsZero() || !t.req.Range.IsZero() || t.object.Guard().IsZero() || !scheme.Ranges {
 		return nil
 	}
@@ -66,11 +57,10 @@ const perConnection = 4
 // connection; what no range provides is taken from the first response, or from another one with the
 // whole resource.
 func (t *transfer) retrieveSegments(ctx context.Context, first *fetch.Response, cancel func()) error {
-	dest := t.dest.(divisible)
-	if err := dest.divide(); err != nil {
+	if err := t.dest.divide(); err != nil {
 		return err
 	}
-	s := &scheduler{transfer: t, dest: dest, queue: slices.Clone(t.missing), ended: make(chan struct{}),
+	s := &scheduler{transfer: t, queue: slices.Clone(t.missing), ended: make(chan struct{}),
 		proven: map[*span]bool{}, stop: map[*span]func(){}}
 	err := s.run(ctx, first, cancel)
 	t.undigested = true // the bytes did not arrive in order
@@ -93,7 +83,6 @@ func (t *transfer) retrieveSegments(ctx context.Context, first *fetch.Response, 
 // A scheduler distributes the segments of a transfer to workers.
 type scheduler struct {
 	transfer *transfer
-	dest     divisible
 	mu       sync.Mutex       // guards the fields below, the transfer's progress and the caller's hooks
 	queue    []*span          // segments without a worker
 	workers  int              // workers that have not ended
@@ -261,7 +250,7 @@ func (s *scheduler) retrieve(ctx context.Context, piece *span) error {
 // is -1.
 func (s *scheduler) copy(piece *span, resp *fetch.Response, offset, left int64, count func(n int64) error) error {
 	begin := s.rest(piece)[0]
-	w, err := s.dest.writeAt(begin)
+	w, err := s.transfer.dest.writeAt(begin)
 	if err != nil {
 		return err
 	}
@@ -436,7 +425,7 @@ func (t *transfer) copyRest(ctx context.Context) error {
 		if piece.length() == 0 {
 			continue
 		}
-		w, err := t.dest.(divisible).writeAt(piece[0])
+		w, err := t.dest.writeAt(piece[0])
 		if err != nil {
 			return err
 		}

@@ -35,6 +35,26 @@ type destination interface {
 	// abandon is called instead of commit if the transfer failed. If keep is true, bytes that a later
 	// run could resume are kept.
 	abandon(keep bool)
+
+	// unproven returns bytes of unknown origin, if an overlap may prove that they belong to the
+	// resource, otherwise nil.
+	unproven() io.ReaderAt
+	// distrust makes unproven return the transferred bytes, if it can.
+	distrust() bool
+	// doubtful reports whether a wrong digest may be due to bytes that only an overlap proved, and that
+	// may be discarded.
+	doubtful() bool
+	// prove is called when the overlap is identical.
+	prove(ctx context.Context) error
+	// disprove is called when the overlap differs. If it returns nil, the bytes may be discarded.
+	disprove() error
+
+	// divide is called when the missing bytes are divided, before any of them is written.
+	divide() error
+	// writeAt returns a writer for the bytes from offset on. There may be several at a time.
+	writeAt(offset int64) (io.WriteCloser, error)
+	// digest feeds all of the content to the sums.
+	digest(ctx context.Context) error
 }
 
 // A transfer copies the content of a resource to a destination, in one or more exchanges.
@@ -50,7 +70,7 @@ type transfer struct {
 
 	last        *fetch.Response
 	unmodified  *fetch.Error // the server's "not modified" response, or nil
-	forwardOnly bool         // the destination cannot rewind
+	forwardOnly bool         // the destination is that of Copy: it only writes
 	oneStream   bool         // the server does not serve segments
 	noRanges    bool         // the server does not serve the overlap as a range
 	plain       bool         // the whole resource was requested because a response contradicted

@@ -6,12 +6,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// A readable destination can be read again.
-type readable interface {
-	// digest feeds all of the content to the sums.
-	digest(ctx context.Context) error
-}
-
 // wantsDigest reports whether to ask the server for a digest: where it decides whether bytes of several
 // responses belong together. A server may need longer to compute it than the client waits, so a
 // request that is repeated after a failure does not ask.
@@ -49,11 +43,10 @@ func (t *transfer) addDigests(resp *fetch.Response) error {
 // verify verifies the digests of the complete content. Digests that were stated after the first byte
 // require reading it again.
 func (t *transfer) verify(ctx context.Context) error {
-	again := t.undigested || !t.sums.expects(t.stated)
-	if dest, ok := t.dest.(readable); ok && again {
+	if !t.forwardOnly && (t.undigested || !t.sums.expects(t.stated)) {
 		t.sums.expect(t.stated)
 		if t.sums.active() {
-			if err := dest.digest(ctx); err != nil {
+			if err := t.dest.digest(ctx); err != nil {
 				return err
 			}
 		}
@@ -63,8 +56,7 @@ func (t *transfer) verify(ctx context.Context) error {
 
 // doubtful reports whether err is a wrong digest that may be due to bytes of an earlier version.
 func (t *transfer) doubtful(err error) bool {
-	dest, ok := t.dest.(overlapping)
-	return ok && fetch.CodeOf(err) == fetch.ErrChecksum && t.opts.Checksum == "" && dest.doubtful()
+	return fetch.CodeOf(err) == fetch.ErrChecksum && t.opts.Checksum == "" && t.dest.doubtful()
 }
 
 // proof returns the digest that proves the content, or nil. A body that arrived in one response was
