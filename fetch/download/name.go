@@ -25,10 +25,8 @@ import (
 // dash only if the last element of the path of u does.
 func Name(u uri.URI, meta *fetch.Meta) string {
 	name := suggested(u, meta)
-	for _, suffix := range []string{partSuffix, recordSuffix, tempSuffix} {
-		if len(name) >= len(suffix) && strings.EqualFold(name[len(name)-len(suffix):], suffix) {
-			return fetch.SafeName(name[:len(name)-len(suffix)] + "_" + name[len(name)-len(suffix)+1:])
-		}
+	if n := len(name) - len(partialSuffix(name)); n < len(name) {
+		return fetch.SafeName(name[:n] + "_" + name[n+1:])
 	}
 	return name
 }

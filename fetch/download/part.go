@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -24,13 +25,35 @@ type part struct {
 	interval time.Duration // until the next record of a transfer in segments
 }
 
-// partNames are the names of a part, its record, and the temporary file for the record.
+// PartialName returns the path of the partial file that an interrupted transfer leaves for the file at
+// path. Its record, and a temporary file for that, stand beside it; [Downloader.Discard] removes all
+// three.
+func PartialName(path string) string {
+	dir, name := filepath.Split(path)
+	return dir + namesFor(name).part
+}
+
+// IsPartialName reports whether a name ends like that of a partial file, of its record or of its
+// temporary file. The case of letters does not count, as in some file systems. Such a name must not be
+// given to a file by a server: a later transfer would take it for its own.
+func IsPartialName(name string) bool { return partialSuffix(name) != "" }
+
+func partialSuffix(name string) string {
+	lower := strings.ToLower(name)
+	for _, suffix := range []string{partSuffix, recordSuffix, tempSuffix} {
+		if strings.HasSuffix(lower, suffix) {
+			return suffix
+		}
+	}
+	return ""
+}
+
 type partNames struct{ part, record, temp string }
 
 const (
 	partSuffix   = ".part"
 	recordSuffix = ".part.json"
-	tempSuffix   = ".part.new"
+	tempSuffix   = ".part.new" // the next record, until it is complete
 )
 
 // namesFor derives the names from that of the final file. A very long name is truncated and gets a
