@@ -12,7 +12,7 @@ import (
 func (a *app) existingFileAction(name string) string {
 	exists := a.opts.Exists()
 	info, err := os.Stat(name)
-	part, partErr := os.Stat(name + ".part")
+	part, partErr := os.Stat(download.PartialName(name))
 	switch {
 	case err == nil && !info.Mode().IsRegular():
 		return ""
@@ -27,7 +27,7 @@ func (a *app) existingFileAction(name string) string {
 	case exists != download.Resume:
 		return ""
 	case partErr == nil && part.Mode().IsRegular():
-		return fmt.Sprintf("%s.part is resumed after %s if its content matches the resource", name, sizeText(part.Size()))
+		return fmt.Sprintf("%s is resumed after %s if its content matches the resource", download.PartialName(name), sizeText(part.Size()))
 	case err == nil:
 		return fmt.Sprintf("%s is resumed after %s if its content matches the resource, and otherwise kept", name, sizeText(info.Size()))
 	}

@@ -147,7 +147,7 @@ func (a *app) resumeHint(j *job.Job, res *job.Result) string {
 	if path == "" {
 		return ""
 	}
-	name := filepath.Join(a.out.dir, path+".part")
+	name := filepath.Join(a.out.dir, download.PartialName(path))
 	if info, err := os.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 && res.Class == fetch.ErrFile {
 		return name + " is a symbolic link and is not followed; remove it and try again"
 	}
@@ -179,7 +179,7 @@ func (a *app) kept(j *job.Job, res *job.Result) string {
 	if bytes == 0 || written.Before(res.Started.Truncate(time.Second)) {
 		return ""
 	}
-	return fmt.Sprintf("%s are kept in %s", tty.SizeWord(float64(bytes)), filepath.Join(a.out.dir, path+".part"))
+	return fmt.Sprintf("%s are kept in %s", tty.SizeWord(float64(bytes)), filepath.Join(a.out.dir, download.PartialName(path)))
 }
 
 // unfinished returns the path of the file that a failed transfer would have written, or "" if it does

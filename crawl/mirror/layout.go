@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -294,8 +295,7 @@ func escapeName(name, more string) string {
 		return s
 	case s == ".", s == "..", strings.HasPrefix(lower, stateDir):
 		s = "%2E" + s[1:] // the names of state files are reserved
-	case strings.HasSuffix(lower, ".part"), strings.HasSuffix(lower, ".part.json"), strings.HasSuffix(lower, ".part.new"),
-		strings.HasSuffix(lower, backup):
+	case download.IsPartialName(s), strings.HasSuffix(lower, backup):
 		i := strings.LastIndexByte(s, '.') // suffixes of partial files and of originals are reserved
 		s = s[:i] + "%2E" + s[i+1:]
 	case runtime.GOOS == "windows" && s[0] != '.' && s[0] != '-' && s[0] != '_' && strings.HasPrefix(fetch.SafeName(s), "_"):

@@ -347,9 +347,7 @@ func (m *mirror) removeUnowned(name string) {
 
 // removePart removes the partial file that an interrupted run left under another path for its URL.
 func (m *mirror) removePart(name string) {
-	for _, suffix := range []string{".part", ".part.json", ".part.new"} {
-		m.d.Root.Remove(name + suffix)
-	}
+	m.d.Discard(name) // it does no harm if that fails
 }
 
 // assign gives a path to a contender.

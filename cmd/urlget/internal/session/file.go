@@ -8,6 +8,7 @@ import (
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
 )
 
 // A File saves the output of a session. Its name is NAME.part until the session ends successfully.
@@ -16,19 +17,22 @@ type File struct {
 	root *os.Root
 	name string
 	most int64
-	part *os.File
+
+	partial string // the name until then
+	part    *os.File
 }
 
 // Create creates a file in root. If most is not 0, it limits the size in bytes.
 func Create(root *os.Root, name string, most int64) (*File, error) {
-	if err := root.Remove(name + ".part"); err != nil && !errors.Is(err, os.ErrNotExist) {
+	partial := download.PartialName(name)
+	if err := root.Remove(partial); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, failure.File(err)
 	}
-	part, err := root.OpenFile(name+".part", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	part, err := root.OpenFile(partial, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return nil, failure.File(err)
 	}
-	return &File{root: root, name: name, most: most, part: part}, nil
+	return &File{root: root, name: name, most: most, partial: partial, part: part}, nil
 }
 
 // Path returns the path of the file.
@@ -60,18 +64,18 @@ func (f *File) End(failed error) error {
 	case failed == nil:
 		failed = err
 	case f.Size == 0:
-		f.root.Remove(f.name + ".part")
+		f.root.Remove(f.partial)
 	}
 	if failed != nil {
 		if own := (*fetch.Error)(nil); errors.As(failed, &own) && own.Hint == "" && f.Size > 0 {
-			own.Hint = "received data is kept in " + f.Path() + ".part"
+			own.Hint = "received data is kept in " + filepath.Join(f.root.Name(), f.partial)
 		}
 		return failed
 	}
 	if old, err := f.root.Stat(f.name); err == nil && old.Mode().IsRegular() {
-		if err := f.root.Chmod(f.name+".part", old.Mode().Perm()); err != nil {
+		if err := f.root.Chmod(f.partial, old.Mode().Perm()); err != nil {
 			return failure.File(err)
 		}
 	}
-	return failure.File(f.root.Rename(f.name+".part", f.name))
+	return failure.File(f.root.Rename(f.partial, f.name))
 }
