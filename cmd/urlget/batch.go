@@ -41,10 +41,10 @@ type batch struct {
 // A task is the processing of one URL: an argument, a line of the list, or a match of a pattern.
 type task struct {
 	*job.Job
-	number  int            // position in the run
-	pos     string         // FILE:LINE of the list, or ""
-	lock    *download.Lock // the line of the lock file, or nil
-	pattern bool           // the URL turned out to be a pattern
+	number  int                // position in the run
+	pos     string             // FILE:LINE of the list, or ""
+	lock    *download.Manifest // the line of the lock file, or nil
+	pattern bool               // the URL turned out to be a pattern
 }
 
 // An outcome is the result of a task.
@@ -249,7 +249,7 @@ func (b *batch) parseArgument(g argument) (subject string, j *job.Job, err error
 		j = &dup
 	}
 	if g.lock != nil {
-		g.url = g.lock.URL
+		g.url = g.lock.URLs[0]
 	}
 	u := g.url
 	if u.IsZero() {
@@ -293,7 +293,7 @@ func (b *batch) next() int {
 
 // task returns the task that runs j, whose position in a list is pos. Lock is the line of a lock file, or
 // nil.
-func (b *batch) task(j *job.Job, pos string, lock *download.Lock) schedule.Task {
+func (b *batch) task(j *job.Job, pos string, lock *download.Manifest) schedule.Task {
 	number := b.next()
 	host := hostOf(j.URL)
 	if b.app.serial() {

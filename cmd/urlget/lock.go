@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -118,22 +117,26 @@ func (a *app) writeLock(ctx context.Context, t *task, w *download.LockWriter) ou
 }
 
 // lockFiles returns the lines for a URL.
-func (a *app) lockFiles(ctx context.Context, t *task) (found []*download.Lock, e outcome) {
-	var files []metalink.File
-	var from uri.URI
+func (a *app) lockFiles(ctx context.Context, t *task) (found []*download.Manifest, e outcome) {
+	var files []download.Manifest
 	if a.opts.Many.Metalink {
 		var err error
-		if files, from, err = a.describedBy(ctx, t.Job); err != nil {
+		if files, err = a.describedBy(ctx, t.Job); err != nil {
 			return nil, failed(err)
 		}
 	}
 	if len(files) == 0 {
 		l, res := a.retrieveLock(ctx, t, nil)
-		return locksOf(l), outcome{res: res, err: res.Err}
+		if l != nil {
+			found = append(found, l)
+		}
+		return found, outcome{res: res, err: res.Err}
 	}
-	for i := range files {
-		l, res := a.lockSources(ctx, t, &files[i], from)
-		found = append(found, locksOf(l)...)
+	for _, m := range files {
+		l, res := a.lockSources(ctx, t, &m)
+		if l != nil {
+			found = append(found, l)
+		}
 		if e.err == nil {
 			e.res, e.err = res, res.Err
 		}
@@ -141,52 +144,41 @@ func (a *app) lockFiles(ctx context.Context, t *task) (found []*download.Lock, e
 	return found, e
 }
 
-func locksOf(l *download.Lock) []*download.Lock {
-	if l == nil {
-		return nil
-	}
-	return []*download.Lock{l}
-}
-
 // lockSources retrieves a file from the first source that has it. The others become mirrors.
-func (a *app) lockSources(ctx context.Context, t *task, f *metalink.File, from uri.URI) (l *download.Lock, res *job.Result) {
+func (a *app) lockSources(ctx context.Context, t *task, m *download.Manifest) (l *download.Manifest, res *job.Result) {
 	res = &job.Result{URL: t.URL.Redacted(), Outcome: job.Failed, Class: fetch.ErrNotRetrievable, Err: &fetch.Error{Op: "get",
-		URL: t.URL.Redacted(), Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%s has no source", f.Name)}}
-	for i, s := range f.Sources {
+		URL: t.URL.Redacted(), Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%s has no source", m.Name)}}
+	for _, u := range m.URLs {
 		j := *t.Job
-		j.URL, j.Checksum = s.URL, cmp.Or(j.Checksum, f.Checksum)
-		if s.URL != from {
-			j.From = from
+		j.URL, j.Checksum, j.Output = u, cmp.Or(j.Checksum, m.Checksum), cmp.Or(j.Output, m.Name)
+		if u != m.From {
+			j.From = m.From
 		}
-		j.Output = cmp.Or(j.Output, download.SafePath(f.Name))
-		if l, res = a.retrieveLock(ctx, &task{Job: &j, number: t.number, pos: t.pos}, nil); l == nil {
-			if ctx.Err() != nil {
-				break
-			}
-			continue
+		l, res = a.retrieveLock(ctx, &task{Job: &j, number: t.number, pos: t.pos}, nil)
+		if l != nil {
+			l.URLs = l.URLs[:1]
+			a.addMirrors(l, m.URLs)
+			break
 		}
-		l.Mirrors = nil
-		for n, other := range f.Sources {
-			if n != i {
-				a.addMirror(l, other.URL)
-			}
+		if ctx.Err() != nil {
+			break
 		}
-		break
 	}
 	return l, res
 }
 
-// addMirror adds a mirror unless it is known or cannot be retrieved, or there are too many.
-func (a *app) addMirror(l *download.Lock, u uri.URI) {
-	u = u.WithoutPassword().WithoutFragment()
-	if u != l.URL && a.retrievable(u.Scheme()) && !slices.Contains(l.Mirrors, u) && len(l.Mirrors) < download.MaxMirrors {
-		l.Mirrors = append(l.Mirrors, u)
+// addMirrors adds URLs except those that cannot be retrieved.
+func (a *app) addMirrors(l *download.Manifest, urls []uri.URI) {
+	for _, u := range urls {
+		if a.retrievable(u.Scheme()) {
+			l.AddMirror(u)
+		}
 	}
 }
 
 // retrieveLock retrieves the content of a URL without saving it, and returns its line, or nil after a
 // failure. If old is not nil, content of another size ends the transfer.
-func (a *app) retrieveLock(ctx context.Context, t *task, old *download.Lock) (*download.Lock, *job.Result) {
+func (a *app) retrieveLock(ctx context.Context, t *task, old *download.Manifest) (*download.Manifest, *job.Result) {
 	j := *t.Job
 	j.Output = "-"
 	shown := a.con.Begin(a.barName(t.Job, nil))
@@ -195,7 +187,7 @@ func (a *app) retrieveLock(ctx context.Context, t *task, old *download.Lock) (*d
 	hooks := a.hooks(ctx, &task{Job: &j, number: t.number, pos: t.pos}, shown)
 	hooks.Writer = io.Discard
 	if old != nil {
-		hooks.Writer = &limitedContent{of: old, left: old.Size}
+		hooks.Writer = &limitedContent{size: old.Size, left: old.Size}
 	}
 	var first *fetch.Response
 	observe := hooks.Response
@@ -231,8 +223,9 @@ func drift(format string, args ...any) error {
 }
 
 // newLock returns the line for a retrieved URL. Its name is the one that get would save.
-func (a *app) newLock(t *task, res *job.Result, resp *fetch.Response) *download.Lock {
-	l := &download.Lock{URL: t.URL.WithoutPassword().WithoutFragment(), Size: res.Size, SHA256: res.SHA256, Time: time.Now()}
+func (a *app) newLock(t *task, res *job.Result, resp *fetch.Response) *download.Manifest {
+	l := &download.Manifest{Size: res.Size, Checksum: sha256Prefix + res.SHA256, Time: time.Now(),
+		URLs: []uri.URI{t.URL.WithoutPassword().WithoutFragment()}}
 	l.ModTime = resp.ModTime
 	if tag := resp.ETag; resp.Header.Get("Etag") != "" && fetch.Printable(tag) == tag {
 		l.ETag = tag
@@ -244,13 +237,14 @@ func (a *app) newLock(t *task, res *job.Result, resp *fetch.Response) *download.
 	if l.Name == "" || strings.HasSuffix(l.Name, "/") {
 		l.Name += download.Name(t.URL, &resp.Meta)
 	}
-	if f := metalink.FromHeader(resp.URL, resp.Header); f != nil {
-		for _, s := range f.Sources[1:] {
-			a.addMirror(l, s.URL)
-		}
-	}
+	a.addMirrors(l, metalink.Mirrors(resp.URL, resp.Header))
 	return l
 }
+
+// sha256Prefix is that of the checksum of a line.
+const sha256Prefix = "sha256:"
+
+func sha256Of(l *download.Manifest) string { return strings.TrimPrefix(l.Checksum, sha256Prefix) }
 
 // checkLock compares the content of a URL with its line.
 func (a *app) checkLock(ctx context.Context, t *task) outcome {
@@ -259,8 +253,8 @@ func (a *app) checkLock(ctx context.Context, t *task) outcome {
 	if l == nil {
 		return outcome{res: res, err: res.Err}
 	}
-	if l.Size != t.lock.Size || l.SHA256 != t.lock.SHA256 {
-		err := drift("the resource has the SHA-256 %s, the lock file has %s", l.SHA256, t.lock.SHA256)
+	if l.Size != t.lock.Size || l.Checksum != t.lock.Checksum {
+		err := drift("the resource has the SHA-256 %s, the lock file has %s", sha256Of(l), sha256Of(t.lock))
 		res.Outcome, res.Class, res.Err = job.Failed, fetch.ErrChecksum, err
 		return outcome{res: res, err: err}
 	}
@@ -282,11 +276,9 @@ func (a *app) updateLock(ctx context.Context, t *task) outcome {
 		return outcome{res: res, err: res.Err}
 	}
 	l.Name = t.lock.Name
-	added := l.Mirrors
-	l.Mirrors = slices.Clone(t.lock.Mirrors)
-	for _, u := range added {
-		a.addMirror(l, u)
-	}
+	added := l.URLs[1:]
+	l.URLs = append(l.URLs[:1:1], t.lock.URLs[1:]...)
+	a.addMirrors(l, added)
 	return outcome{res: res, report: func() {
 		changed, err := a.locks.replace(t.lock, l)
 		if err != nil {
@@ -317,14 +309,12 @@ func (a *app) reportLock(t *task, res *job.Result, changed string) {
 
 // A limitedContent discards content, and fails once it is longer than that of a line.
 type limitedContent struct {
-	of   *download.Lock
-	left int64
+	size, left int64
 }
 
-// Write implements io.Writer.
 func (w *limitedContent) Write(p []byte) (int, error) {
 	if w.left -= int64(len(p)); w.left < 0 {
-		return 0, drift("the resource has more than the %d bytes of the lock file", w.of.Size)
+		return 0, drift("the resource has more than the %d bytes of the lock file", w.size)
 	}
 	return len(p), nil
 }
@@ -341,18 +331,18 @@ func (a *app) openLocked(args []string) (err error) {
 // getLocked saves exactly the content of a line: from its URL, its mirrors, or else the archives of
 // --replay.
 func (a *app) getLocked(ctx context.Context, t *task) outcome {
-	save := func(ctx context.Context, _ string, opts *download.Sources) (*download.Result, error) {
+	save := func(ctx context.Context, _ string, opts *download.Options) (*download.Result, error) {
 		return a.files.DoLocked(ctx, t.lock, opts)
 	}
 	var res *job.Result
 	if !a.opts.Archive.ReplayOnly {
-		res = a.saveSources(ctx, t, t.lock.Name, save)
+		res = a.saveSources(ctx, t, t.lock, save)
 	}
 	if a.archives.replay != nil && (res == nil || res.Err != nil && ctx.Err() == nil && res.Class != fetch.ErrFile) {
 		if res != nil {
 			a.say("%s: %s; looking in the archives", t.URL.Redacted(), render.ErrorText(plainError(res.Err)))
 		}
-		archived := a.saveSources(withArchives(ctx, t.lock.SHA256), t, t.lock.Name, save)
+		archived := a.saveSources(withArchives(ctx, sha256Of(t.lock)), t, t.lock, save)
 		if res == nil || archived.Class != fetch.ErrNotFound { // else the server's error says more
 			res = archived
 		}

@@ -74,13 +74,13 @@ func TestRewriteOfLockFiles(t *testing.T) {
 func TestPartsOfALockThatChange(t *testing.T) {
 	t.Parallel()
 	const sum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-	old := download.Lock{URL: uri.MustParse("x:a"), Name: "a", SHA256: sum, Line: 2}
-	for want, change := range map[string]func(*download.Lock){
-		"":                func(l *download.Lock) { l.Time = modified },
-		"content":         func(l *download.Lock) { l.Size, l.ETag = 1, "e" },
-		"validator":       func(l *download.Lock) { l.ETag = "e" },
-		"content type":    func(l *download.Lock) { l.ContentType = "text/plain" },
-		"list of mirrors": func(l *download.Lock) { l.Mirrors = []uri.URI{uri.MustParse("x:b")} },
+	old := download.Manifest{URLs: []uri.URI{uri.MustParse("x:a")}, Name: "a", Checksum: "sha256:" + sum, Line: 2}
+	for want, change := range map[string]func(*download.Manifest){
+		"":                func(l *download.Manifest) { l.Time = modified },
+		"content":         func(l *download.Manifest) { l.Size, l.ETag = 1, "e" },
+		"validator":       func(l *download.Manifest) { l.ETag = "e" },
+		"content type":    func(l *download.Manifest) { l.ContentType = "text/plain" },
+		"list of mirrors": func(l *download.Manifest) { l.URLs = append(l.URLs[:1:1], uri.MustParse("x:b")) },
 	} {
 		now := old
 		change(&now)

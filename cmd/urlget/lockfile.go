@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch/download"
@@ -20,7 +21,7 @@ const maxLockFile = 64 << 20
 type lockFile struct {
 	name    string
 	content []byte
-	locks   []*download.Lock
+	locks   []*download.Manifest
 	changed map[int][]byte // lines of --update, by number
 }
 
@@ -60,34 +61,21 @@ func (a *app) readLocks(name string) (*lockFile, error) {
 
 // replace replaces a line if the new one differs in more than the time. It returns the part that
 // changed, or "".
-func (f *lockFile) replace(old, new *download.Lock) (changed string, err error) {
-	text, err := new.MarshalText()
-	if err != nil {
-		return "", err
-	}
-	dup := *new
-	dup.Time = old.Time
-	same, err := dup.MarshalText()
-	if err != nil {
-		return "", err
-	}
-	before, err := old.MarshalText()
+func (f *lockFile) replace(old, new *download.Manifest) (changed string, err error) {
 	switch {
-	case err != nil:
-		return "", err
-	case bytes.Equal(before, same):
-		return "", nil
-	case old.SHA256 != new.SHA256 || old.Size != new.Size:
+	case old.Checksum != new.Checksum || old.Size != new.Size:
 		changed = "content"
 	case old.ETag != new.ETag || !old.ModTime.Equal(new.ModTime):
 		changed = "validator"
 	case old.ContentType != new.ContentType:
 		changed = "content type"
-	default:
+	case !slices.Equal(old.URLs[1:], new.URLs[1:]):
 		changed = "list of mirrors"
+	default:
+		return "", nil
 	}
-	f.changed[old.Line] = text
-	return changed, nil
+	f.changed[old.Line], err = new.LockLine()
+	return changed, err
 }
 
 // rewrite replaces the file by one with the changed lines. All other lines stay as they are.

@@ -3,9 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"mime"
 	"path"
 	"strings"
 	"time"
@@ -24,7 +22,7 @@ import (
 // announced by its server. If there are neither, ok is false.
 func (a *app) metalink(ctx context.Context, t *task) (e outcome, ok bool) {
 	j := t.Job
-	files, from, err := a.describedBy(ctx, j)
+	files, err := a.describedBy(ctx, j)
 	switch {
 	case err != nil:
 		return failed(err), true
@@ -41,7 +39,7 @@ func (a *app) metalink(ctx context.Context, t *task) (e outcome, ok bool) {
 		}
 	}
 	for i := range files {
-		res := a.fromSources(ctx, t, &files[i], from)
+		res := a.fromSources(ctx, t, &files[i])
 		if res.Err == nil {
 			saved, last.res = append(saved, res), res
 			continue
@@ -57,88 +55,38 @@ func (a *app) metalink(ctx context.Context, t *task) (e outcome, ok bool) {
 	return last, true
 }
 
-// maxDescription limits the time to read a Metalink document. The parser limits its size.
-const maxDescription = time.Minute
-
-// describedBy requests the URL of j and returns the files described by the response.
-func (a *app) describedBy(ctx context.Context, j *job.Job) (files []metalink.File, from uri.URI, err error) {
-	ctx, cancel := context.WithTimeout(ctx, maxDescription)
-	defer cancel()
-	files, resp, err := a.described(ctx, &fetch.Request{URL: j.URL, From: j.From})
-	if err != nil || files != nil {
-		return files, resp.URL, err
+// describedBy returns the files that the response to j describes.
+func (a *app) describedBy(ctx context.Context, j *job.Job) ([]download.Manifest, error) {
+	ignored := func(u uri.URI, err error) {
+		a.say("%s: %s; it is ignored", u.Redacted(), render.ErrorText(plainError(err)))
 	}
-	f := metalink.FromHeader(resp.URL, resp.Header)
-	if f == nil {
-		return nil, resp.URL, nil
-	}
-	f.Name, f.Size = download.Name(j.URL, &resp.Meta), resp.Size
-	for _, d := range f.Descriptions {
-		more, about, err := a.described(ctx, &fetch.Request{URL: d.URL, From: resp.URL})
-		switch {
-		case err == nil && more == nil:
-			err = &fetch.Error{Op: "get", URL: about.URL.Redacted(), Code: fetch.ErrProtocol, Err: errors.New("not a Metalink document")}
-		case err == nil:
-			err = f.Describe(more, d.Name)
-		}
-		if err == nil {
-			return []metalink.File{*f}, resp.URL, nil
-		}
-		if ctx.Err() != nil {
-			return nil, resp.URL, err
-		}
-		a.say("%s: %s; it is ignored", d.URL.Redacted(), render.ErrorText(plainError(err)))
-	}
-	return []metalink.File{*f}, resp.URL, nil
+	return metalink.Find(ctx, a.client, &fetch.Request{URL: j.URL, From: j.From}, a.runner().Retry, ignored)
 }
 
-// described sends a request and returns the files if the response is a Metalink document. It closes
-// the body.
-func (a *app) described(ctx context.Context, req *fetch.Request) (files []metalink.File, resp *fetch.Response, err error) {
-	resp = &fetch.Response{URL: req.URL}
-	err = download.Retry(ctx, a.runner().Retry, func() error {
-		got, err := a.client.Do(ctx, req)
-		if err != nil {
-			return err
-		}
-		defer got.Body.Close()
-		resp = got
-		if kind, _, _ := mime.ParseMediaType(got.ContentType); kind != metalink.MediaType && !strings.HasSuffix(got.URL.Path(), ".meta4") {
-			return nil
-		}
-		if files, err = metalink.Parse(got.Body); err != nil && fetch.CodeOf(err) == "" {
-			err = &fetch.Error{Op: "get", URL: got.URL.Redacted(), Code: fetch.ErrProtocol, Err: err}
-		}
-		return err
-	})
-	return files, resp, err
-}
-
-// fromSources saves one file from its sources.
-func (a *app) fromSources(ctx context.Context, t *task, file *metalink.File, from uri.URI) *job.Result {
-	return a.saveSources(ctx, t, file.Name, func(ctx context.Context, name string, opts *download.Sources) (*download.Result, error) {
-		opts.From = from
-		return a.files.DoSources(ctx, file, name, opts)
+func (a *app) fromSources(ctx context.Context, t *task, m *download.Manifest) *job.Result {
+	return a.saveSources(ctx, t, m, func(ctx context.Context, name string, opts *download.Options) (*download.Result, error) {
+		return a.files.DoSources(ctx, m, name, opts)
 	})
 }
 
-// saveSources saves a file that has several sources by do. Its own name is used if the job has none.
-func (a *app) saveSources(ctx context.Context, t *task, own string, do func(context.Context, string, *download.Sources) (*download.Result, error)) *job.Result {
+// saveSources saves a file that has several sources by do.
+func (a *app) saveSources(ctx context.Context, t *task, m *download.Manifest,
+	do func(ctx context.Context, name string, opts *download.Options) (*download.Result, error)) *job.Result {
 	j, named := t.Job, *t.Job
-	named.Output = cmp.Or(j.Output, own)
+	named.Output = cmp.Or(j.Output, m.Name)
 	shown := a.con.Begin(path.Base(named.Output))
 	defer shown.End()
 	ctx = tty.Following(ctx, shown)
 	hooks := a.hooks(ctx, &task{Job: &named, number: t.number, pos: t.pos}, shown)
 	url := j.URL.Redacted()
 	res := &job.Result{URL: url, Op: j.Op, Started: time.Now(), Size: -1}
-	opts := &download.Sources{Dropped: func(u uri.URI, err error) {
-		a.say("%s: %s; the source is not used again", u.Redacted(), render.ErrorText(plainError(err)))
-	}}
 	r := a.runner()
-	opts.Options = download.Options{Exists: j.Exists, Retry: r.Retry, Segments: j.Segments, Checksum: j.Checksum,
+	opts := &download.Options{Exists: j.Exists, Retry: r.Retry, Segments: j.Segments, Checksum: j.Checksum,
 		SHA256: r.SHA256, Progress: hooks.Progress, Reuse: hooks.Reuse, Restart: hooks.Restart}
 	opts.Retry.Report = hooks.Retry
+	opts.Dropped = func(u uri.URI, err error) {
+		a.say("%s: %s; the source is not used again", u.Redacted(), render.ErrorText(plainError(err)))
+	}
 	name := strings.TrimPrefix(j.Output, "./")
 	if dir, ok := strings.CutSuffix(name, "/"); ok {
 		opts.Dir, name = dir, ""

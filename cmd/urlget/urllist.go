@@ -26,11 +26,11 @@ import (
 
 // An argument is a URL or job as written on the command line or in a list.
 type argument struct {
-	text string         // a URL as it was written, or a job as JSON
-	url  uri.URI        // a link, in place of text
-	from uri.URI        // the list, if a server sent it
-	pos  string         // FILE:LINE; "" for arguments
-	lock *download.Lock // a line of a lock file, in place of text
+	text string             // a URL as it was written, or a job as JSON
+	url  uri.URI            // a link, in place of text
+	from uri.URI            // the list, if a server sent it
+	pos  string             // FILE:LINE; "" for arguments
+	lock *download.Manifest // a line of a lock file, in place of text
 
 	output string // name of the file; "" if it is not known yet
 }

@@ -2,7 +2,6 @@ package download_test
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,25 +18,16 @@ import (
 const emptySum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 // lockOf returns the line for content at the hosts of a mirrors driver.
-func lockOf(content []byte, hosts ...string) *download.Lock {
-	l := &download.Lock{Name: "d/file", Size: int64(len(content)), SHA256: fmt.Sprintf("%x", sha256.Sum256(content))}
-	for i, h := range hosts {
-		u := uri.MustParse("x-mirror://" + h + "/file")
-		if i == 0 {
-			l.URL = u
-		} else {
-			l.Mirrors = append(l.Mirrors, u)
-		}
-	}
-	return l
+func lockOf(content []byte, hosts ...string) *download.Manifest {
+	return described(content, 0, hosts...)
 }
 
 // The format is a contract: files of today must be readable later.
 func TestLockFile(t *testing.T) {
 	t.Parallel()
-	l := &download.Lock{URL: uri.MustParse("http://user:secret@h.example/a?b=c&d#part"), Name: "a", SHA256: emptySum, ContentType: "text/plain; x=<c>",
-		Validator: fetch.Validator{ETag: `"1"`, ModTime: morning}, Time: morning.Add(time.Nanosecond),
-		Mirrors: []uri.URI{uri.MustParse("ftp://u:secret@m.example/a")}}
+	l := &download.Manifest{Name: "a", Checksum: "sha256:" + emptySum, ContentType: "text/plain; x=<c>",
+		URLs:      []uri.URI{uri.MustParse("http://user:secret@h.example/a?b=c&d#part"), uri.MustParse("ftp://u:secret@m.example/a")},
+		Validator: fetch.Validator{ETag: `"1"`, ModTime: morning}, Time: morning.Add(time.Nanosecond)}
 	const want = `# urlget lock 1
 {"url":"http://user@h.example/a?b=c&d","name":"a","size":0,"sha256":"` + emptySum + `","content_type":"text/plain; x=<c>","etag":"\"1\"","mtime":"1994-12-01T08:00:00Z","mirrors":["ftp://u@m.example/a"],"time":"1994-12-01T08:00:00Z"}
 {"url":"http://h.example/","name":"a.1","size":0,"sha256":"` + emptySum + `"}
@@ -46,9 +36,9 @@ func TestLockFile(t *testing.T) {
 `
 	var out strings.Builder
 	w := &download.LockWriter{W: &out}
-	for _, l := range []*download.Lock{nil, l, {Name: "a"}, {Name: "d/a"}, {Name: "a"}} {
-		if l != nil && l.SHA256 == "" {
-			l.URL, l.SHA256 = uri.MustParse("http://h.example/"), emptySum
+	for _, l := range []*download.Manifest{nil, l, {Name: "a"}, {Name: "d/a"}, {Name: "a"}} {
+		if l != nil && l.Checksum == "" {
+			l.URLs, l.Checksum = []uri.URI{uri.MustParse("http://h.example/")}, "sha256:"+emptySum
 		}
 		if err := w.Write(l); err != nil {
 			t.Fatal(err)
@@ -66,7 +56,7 @@ func TestLockFile(t *testing.T) {
 			continue
 		}
 		wanted := *l
-		wanted.URL, wanted.Mirrors = uri.MustParse("http://user@h.example/a?b=c&d"), []uri.URI{uri.MustParse("ftp://u@m.example/a")}
+		wanted.URLs = []uri.URI{uri.MustParse("http://user@h.example/a?b=c&d"), uri.MustParse("ftp://u@m.example/a")}
 		wanted.Time, wanted.Line = morning, 4
 		if !reflect.DeepEqual(*got, wanted) {
 			t.Errorf("got %+v, want %+v", *got, wanted)
@@ -107,7 +97,7 @@ func TestReadLocksRefuses(t *testing.T) {
 		"a relative mirror":     {header + line("ftp:", ""), "no scheme"},
 		"a header in the tag":   {header + line(`"e"`, `"e\r\nX: y"`), "control characters"},
 		"two equal names":       {header + line() + line("h.", "i."), "line 2 has the name \"a\" too"},
-		"many mirrors":          {header + line(`"ftp://m.example/"`, strings.Repeat(`"ftp://m.example/",`, download.MaxMirrors)+`"ftp://m.example/"`), "more than 64 mirrors"},
+		"many mirrors":          {header + line(`"ftp://m.example/"`, strings.Repeat(`"ftp://m.example/",`, 64)+`"ftp://m.example/"`), "more than 64 mirrors"},
 		"a long line":           {header + line(`"e"`, `"`+strings.Repeat("e", 64<<10)+`"`), "more than 65536 bytes"},
 	} {
 		last := error(nil)
@@ -168,7 +158,7 @@ func TestDoLocked(t *testing.T) {
 				}
 			}
 			m := &mirrors{content: content, exchanges: map[string]int{}, running: map[string]int{}}
-			opts := &download.Sources{}
+			opts := &download.Options{}
 			opts.Retry.Tries, opts.Exists, opts.Checksum = 1, tt.exists, "md5:00"
 			res, err := m.downloader(t, dir).DoLocked(t.Context(), lockOf(content, tt.hosts...), opts)
 			if fetch.CodeOf(err) != tt.err || len(m.exchanges) != len(tt.asked) {
@@ -203,11 +193,11 @@ func TestLockedMirrorsAreUntrusted(t *testing.T) {
 	l := newLiar(content)
 	d := l.downloader(t, dir)
 	lock := lockOf(content, "gone")
-	lock.URL, lock.Mirrors = uri.MustParse("x-unknown://h/"), []uri.URI{uri.MustParse(liarURL)}
+	lock.URLs = []uri.URI{uri.MustParse("x-unknown://h/"), uri.MustParse(liarURL)}
 	if _, err := d.DoLocked(t.Context(), lock, nil); err != nil {
 		t.Fatal(err)
 	}
-	if from := l.received[0].From; from != lock.URL {
+	if from := l.received[0].From; from != lock.URLs[0] {
 		t.Errorf("from %v", from)
 	}
 }
@@ -221,8 +211,8 @@ func TestLockedResumes(t *testing.T) {
 		stop := &fetch.Error{Code: fetch.ErrAuth}
 		l := newLiar(content, reply{cut: 2 << 20}, reply{err: stop}, reply{err: stop}, reply{err: stop}, reply{err: stop})
 		lock := lockOf(content, "x")
-		lock.URL, lock.Name = uri.MustParse(liarURL), "file.bin"
-		opts := &download.Sources{}
+		lock.URLs[0], lock.Name = uri.MustParse(liarURL), "file.bin"
+		opts := &download.Options{}
 		opts.Segments, opts.Retry.Tries = segments, 1
 		if _, err := l.downloader(t, dir).DoLocked(t.Context(), lock, opts); err == nil {
 			t.Fatal("the first run succeeded")
@@ -245,8 +235,8 @@ func TestLockedReplacesWrongParts(t *testing.T) {
 	dir := t.TempDir()
 	l := newLiar(before, reply{cut: 2 << 20}, reply{err: &fetch.Error{Code: fetch.ErrAuth}})
 	lock := lockOf(before, "x")
-	lock.URL, lock.Name = uri.MustParse(liarURL), "file.bin"
-	opts := &download.Sources{}
+	lock.URLs[0], lock.Name = uri.MustParse(liarURL), "file.bin"
+	opts := &download.Options{}
 	opts.Retry.Tries = 1
 	if _, err := l.downloader(t, dir).DoLocked(t.Context(), lock, opts); err == nil {
 		t.Fatal("the first run succeeded")
@@ -260,7 +250,7 @@ func TestLockedReplacesWrongParts(t *testing.T) {
 		t.Fatal("the third run succeeded")
 	}
 	l.script, l.content = nil, content
-	lock.SHA256 = lockOf(content, "x").SHA256
+	lock.Checksum = lockOf(content, "x").Checksum
 	res, err := l.downloader(t, dir).DoLocked(t.Context(), lock, opts)
 	if have := contents(t, dir); err != nil || len(have) != 1 || have["file.bin"] != string(content) {
 		t.Errorf("%+v, %v, files %q", res, err, names(have))
@@ -277,7 +267,7 @@ func FuzzReadLocks(f *testing.F) {
 			if err != nil {
 				break
 			}
-			if _, secret := l.URL.Password(); secret || len(l.Mirrors) > download.MaxMirrors || l.Size < 0 || download.CheckName(l.Name) != nil {
+			if _, secret := l.URLs[0].Password(); secret || len(l.URLs) > 65 || l.Size < 0 || download.CheckName(l.Name) != nil {
 				t.Fatalf("%+v", l)
 			}
 			if failed = w.Write(l); failed != nil {

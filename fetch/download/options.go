@@ -86,6 +86,9 @@ type Options struct {
 	// Restart is called when existing bytes cannot be resumed and the transfer starts over. Calls do
 	// not overlap.
 	Restart func(reason string)
+	// Dropped is called with each URL of a Manifest that is not used again, and the error. Calls do not
+	// overlap.
+	Dropped func(u uri.URI, err error)
 
 	owner string // URL for the record of a part; "" means that of the request
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/metalink"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -92,13 +91,13 @@ func (m *mirrors) downloader(t *testing.T, dir string) *download.Downloader {
 	return d
 }
 
-func described(content []byte, piece int64, hosts ...string) *metalink.File {
-	f := &metalink.File{Name: "d/file", Size: int64(len(content)), Checksum: fmt.Sprintf("sha256:%x", sha256.Sum256(content))}
+func described(content []byte, piece int64, hosts ...string) *download.Manifest {
+	f := &download.Manifest{Name: "d/file", Size: int64(len(content)), Checksum: fmt.Sprintf("sha256:%x", sha256.Sum256(content))}
 	for _, h := range hosts {
-		f.Sources = append(f.Sources, metalink.Source{URL: uri.MustParse("x-mirror://" + h + "/file")})
+		f.URLs = append(f.URLs, uri.MustParse("x-mirror://"+h+"/file"))
 	}
 	if piece > 0 {
-		f.Pieces = &metalink.Pieces{Length: piece, New: sha256.New}
+		f.Pieces = &download.Pieces{Length: piece, New: sha256.New}
 		for p := range slices.Chunk(content, int(piece)) {
 			sum := sha256.Sum256(p)
 			f.Pieces.Sums = append(f.Pieces.Sums, sum[:])
@@ -135,7 +134,7 @@ func TestSources(t *testing.T) {
 			dir := t.TempDir()
 			m := &mirrors{content: content, exchanges: map[string]int{}, running: map[string]int{}}
 			var dropped []string
-			opts := &download.Sources{Dropped: func(u uri.URI, _ error) { dropped = append(dropped, u.Host()) }}
+			opts := &download.Options{Dropped: func(u uri.URI, _ error) { dropped = append(dropped, u.Host()) }}
 			opts.Retry.Tries = 1
 			res, err := m.downloader(t, dir).DoSources(t.Context(), described(content, tt.piece, tt.hosts...), "", opts)
 			if fetch.CodeOf(err) != tt.err {
@@ -172,29 +171,13 @@ func TestSources(t *testing.T) {
 	}
 }
 
-func TestMetalinkNamesAreSafe(t *testing.T) {
-	t.Parallel()
-	content := pattern(1000, 5)
-	m := &mirrors{content: content, exchanges: map[string]int{}, running: map[string]int{}}
-	file := described(content, 100, "good")
-	file.Name = ".ssh/-rf.part"
-	dir := t.TempDir()
-	res, err := m.downloader(t, dir).DoSources(t.Context(), file, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.ContainsAny(res.Name[:1], ".-") || strings.Contains(res.Name, "/-") || strings.HasSuffix(res.Name, ".part") {
-		t.Errorf("saved as %s", res.Name)
-	}
-}
-
 func TestSourcesKeepGoodPieces(t *testing.T) {
 	t.Parallel()
 	content := pattern(8<<20, 4)
 	dir := t.TempDir()
 	m := &mirrors{content: content, exchanges: map[string]int{}, running: map[string]int{}}
 	d := m.downloader(t, dir)
-	opts := &download.Sources{}
+	opts := &download.Options{}
 	opts.Exists, opts.Retry.Tries = download.Resume, 1
 	if _, err := d.DoSources(t.Context(), described(content, 1<<20, "cut"), "f", opts); fetch.CodeOf(err) != fetch.ErrTruncated {
 		t.Fatalf("half a file: %v", err)

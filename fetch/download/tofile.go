@@ -140,16 +140,16 @@ func (f *toFile) makePart() error {
 		owner = "" // Restart was called because the existing bytes cannot be resumed
 	}
 	return f.inDir(func(dir directory) (err error) {
-		f.part, err = createPart(dir, f.d.Sync, f.name, owner, f.perm())
+		f.part, err = createPart(dir, f.d.Sync, f.name, owner, partMode(f.old, f.opts.Exists))
 		return err
 	})
 }
 
-// perm returns the mode of a new part. It is that of the file to be replaced, so that the part is not
-// readable for more users than the file.
-func (f *toFile) perm() fs.FileMode {
-	if f.old != nil && f.old.Mode().IsRegular() && f.opts.Exists.replaces() {
-		return f.old.Mode().Perm() | 0o600
+// partMode returns the mode of a new part. It is that of the old file to be replaced, if there is one,
+// so that the part is not readable for more users than the file.
+func partMode(old fs.FileInfo, exists Exists) fs.FileMode {
+	if old != nil && old.Mode().IsRegular() && exists.replaces() {
+		return old.Mode().Perm() | 0o600
 	}
 	return 0o666
 }

@@ -10,65 +10,64 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A Description is a Metalink document about a file, named by a header field (RFC 6249, section 4.1).
-type Description struct {
-	URL  uri.URI
-	Name string // of the file within the document; "" if unknown
+// A description is a Metalink document about a file, named by a header field (RFC 6249, section 4.1).
+type description struct {
+	url  uri.URI
+	name string // of the file within the document; "" if unknown
 }
 
-// Describe adds the information about f from a document: hashes of pieces, sources, and a size and a
+// describe adds the information about f from a document: hashes of pieces, sources, and a size and a
 // checksum if f has none or a weaker one. Fields that f already has are trusted more. If the size or
-// the hash differs, Describe returns an error and does not change f.
+// the hash differs, describe returns an error and does not change f.
 //
 // Name is the name of f in the document. If it is "" and there are several files, f is found by the
 // name of one of its sources.
-func (f *File) Describe(files []File, name string) error {
+func (f *file) describe(files []file, name string) error {
 	d, err := f.among(files, name)
 	if err != nil {
 		return err
 	}
-	if f.Size >= 0 && d.Size >= 0 && f.Size != d.Size {
-		return fmt.Errorf("it describes a file of %d bytes, not %d", d.Size, f.Size)
+	if f.size >= 0 && d.size >= 0 && f.size != d.size {
+		return fmt.Errorf("it describes a file of %d bytes, not %d", d.size, f.size)
 	}
-	ours, ourSum, _ := strings.Cut(f.Checksum, ":")
-	theirs, theirSum, _ := strings.Cut(d.Checksum, ":")
+	ours, ourSum, _ := strings.Cut(f.checksum, ":")
+	theirs, theirSum, _ := strings.Cut(d.checksum, ":")
 	switch better := rankShort(theirs) < rankShort(ours); {
 	case ours == theirs && !strings.EqualFold(ourSum, theirSum):
 		return errors.New("it describes a file with another " + ours)
 	case better:
-		f.Checksum = d.Checksum
+		f.checksum = d.checksum
 	}
-	if f.Size < 0 {
-		f.Size = d.Size
+	if f.size < 0 {
+		f.size = d.size
 	}
-	if f.Size >= 0 {
-		f.Pieces = d.Pieces
+	if f.size >= 0 {
+		f.pieces = d.pieces
 	}
-	for _, s := range d.Sources {
-		if len(f.Sources) <= maxSources && !slices.ContainsFunc(f.Sources, func(have Source) bool { return have.URL.String() == s.URL.String() }) {
-			f.Sources = append(f.Sources, s)
+	for _, s := range d.sources {
+		known := slices.ContainsFunc(f.sources, func(have source) bool { return have.url == s.url })
+		if !known && len(f.sources) <= maxSources {
+			f.sources = append(f.sources, s)
 		}
 	}
 	return f.complete()
 }
 
-// among returns the element of files that describes f.
-func (f *File) among(files []File, name string) (*File, error) {
+func (f *file) among(files []file, name string) (*file, error) {
 	if name == "" && len(files) == 1 {
 		return &files[0], nil
 	}
 	for i := range files {
-		switch have := files[i].Name; {
-		case name != "" && have == name:
-			return &files[i], nil
-		case name == "" && slices.ContainsFunc(f.Sources, func(s Source) bool { return path.Base(s.URL.Path()) == path.Base(have) }):
+		have := files[i].name
+		isSource := func(s source) bool { return path.Base(s.url.Path()) == path.Base(have) }
+		if have == name || name == "" && slices.ContainsFunc(f.sources, isSource) {
 			return &files[i], nil
 		}
 	}
 	return nil, fmt.Errorf("none of its %d files matches", len(files))
 }
 
-// rankShort is rank for the names in File.Checksum. An unknown name ranks last.
+// rankShort is rank for the names in Checksum. An unknown name ranks last.
 func rankShort(short string) int {
 	for i, h := range hashes {
 		if h.short == short {

@@ -22,12 +22,12 @@ func ExampleParse() {
 	}
 	for _, f := range files {
 		fmt.Println(f.Name, f.Size)
-		for _, s := range f.Sources {
-			fmt.Println(s.Priority, s.URL)
+		for _, u := range f.URLs {
+			fmt.Println(u)
 		}
 	}
 	// Output:
 	// image.iso 1048576
-	// 1 ftp://ftp.example/pub/image.iso
-	// 2 http://mirror.example/image.iso
+	// ftp://ftp.example/pub/image.iso
+	// http://mirror.example/image.iso
 }

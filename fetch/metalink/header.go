@@ -11,15 +11,25 @@ import (
 	"github.com/urlget/urlget/internal/codec/weblink"
 )
 
-// FromHeader returns the file at base as described by the header fields of an HTTP response. Mirrors
+// Mirrors returns the mirrors of base that the header fields of an HTTP response name, preferred ones
+// first. Without a digest, it returns none (RFC 6249, section 6).
+func Mirrors(base uri.URI, header textproto.MIMEHeader) []uri.URI {
+	f := fromHeader(base, header)
+	if f == nil {
+		return nil
+	}
+	return f.manifest().URLs[1:]
+}
+
+// fromHeader returns the file at base as described by the header fields of an HTTP response. Mirrors
 // come from Link with rel=duplicate, and Metalink documents from Link with rel=describedby. The digest
 // comes from Digest (RFC 3230) or Repr-Digest (RFC 9530).
 //
 // The first source is base itself. Without a digest, links are ignored (RFC 6249, section 6).
-// FromHeader returns nil if there is no digest or no link.
-func FromHeader(base uri.URI, header textproto.MIMEHeader) *File {
-	f := &File{Size: -1, Checksum: digest(header), Sources: []Source{{URL: base, Priority: 0}}}
-	if f.Checksum == "" {
+// fromHeader returns nil if there is no digest or no link.
+func fromHeader(base uri.URI, header textproto.MIMEHeader) *file {
+	f := &file{size: -1, checksum: digest(header), sources: []source{{url: base}}}
+	if f.checksum == "" {
 		return nil
 	}
 	for _, line := range header.Values("Link") {
@@ -29,23 +39,24 @@ func FromHeader(base uri.URI, header textproto.MIMEHeader) *File {
 				continue
 			}
 			u, relations := base.Resolve(ref), strings.Fields(strings.ToLower(params["rel"]))
-			if slices.Contains(relations, "duplicate") && len(f.Sources) <= maxSources {
-				f.Sources = append(f.Sources, Source{u, priority(params["pri"]), strings.ToLower(params["geo"])})
+			if slices.Contains(relations, "duplicate") && len(f.sources) <= maxSources {
+				f.sources = append(f.sources, source{u, priority(params["pri"])})
 			}
 			kind, _, _ := strings.Cut(params["type"], ";")
-			if slices.Contains(relations, "describedby") && strings.EqualFold(strings.TrimSpace(kind), MediaType) && len(f.Descriptions) < maxDescriptions {
-				f.Descriptions = append(f.Descriptions, Description{u, params["name"]})
+			isDocument := strings.EqualFold(strings.TrimSpace(kind), mediaType)
+			if slices.Contains(relations, "describedby") && isDocument && len(f.descriptions) < maxDescriptions {
+				f.descriptions = append(f.descriptions, description{u, params["name"]})
 			}
 		}
 	}
-	if len(f.Sources) == 1 && len(f.Descriptions) == 0 {
+	if len(f.sources) == 1 && len(f.descriptions) == 0 {
 		return nil
 	}
 	f.complete()
 	return f
 }
 
-// digest returns the best digest of the header in the form of File.Checksum, or "".
+// digest returns the best digest of the header as a Checksum, or "".
 func digest(header textproto.MIMEHeader) string {
 	best, found := len(hashes), ""
 	for _, name := range []string{"Digest", "Repr-Digest"} {

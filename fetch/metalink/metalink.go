@@ -13,16 +13,18 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"path"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// MediaType is the content type of Metalink documents (RFC 5854, section 8.2).
-const MediaType = "application/metalink4+xml"
+// mediaType is the content type of documents (RFC 5854, section 8.2).
+const mediaType = "application/metalink4+xml"
 
 const namespace = "urn:ietf:params:xml:ns:metalink"
 
@@ -37,33 +39,39 @@ const (
 	maxDepth        = 32
 )
 
-// A File is a file with its sources.
-type File struct {
-	// Name is the suggested path of the file: relative, with slashes, without "." and "..". It is ""
-	// if the file is from header fields.
-	Name string
-	Size int64 // in bytes; -1 if unknown
-	// Checksum is the strongest known hash of the whole file, such as "sha256:" followed by
-	// hexadecimal digits, or "".
-	Checksum string
-	Pieces   *Pieces  // nil if no known hashes of pieces exist
-	Sources  []Source // of any scheme, preferred ones first
-	// Descriptions are documents with more information, from header fields (see Describe).
-	Descriptions []Description
+// A file is a manifest in the making. Its sources are sorted by complete.
+type file struct {
+	name     string // in the document; "" if the file is from header fields
+	size     int64  // in bytes; -1 if unknown
+	checksum string // the strongest known one
+	pieces   *download.Pieces
+	sources  []source
+
+	descriptions []description // named by header fields
 }
 
-// Pieces are the hashes of the pieces of a file.
-type Pieces struct {
-	Length int64    // of each piece except the last one, in bytes
-	Sums   [][]byte // in the order of the pieces
-	New    func() hash.Hash
+// A source is a URL with a priority from 1 to lowest. Lower is better.
+type source struct {
+	url      uri.URI
+	priority int
 }
 
-// A Source is a URL of a file.
-type Source struct {
-	URL      uri.URI
-	Priority int    // from 1 to 999999; lower is better
-	Location string // a country, in two letters of ISO 3166-1; "" if unknown
+func (f *file) manifest() download.Manifest {
+	m := download.Manifest{Name: safePath(f.name), Size: f.size, Checksum: f.checksum, Pieces: f.pieces}
+	for _, s := range f.sources {
+		m.URLs = append(m.URLs, s.url)
+	}
+	return m
+}
+
+// safePath makes each element of a path with slashes safe, as a server must not choose a name that
+// begins with a dot or is that of a partial file.
+func safePath(name string) string {
+	elements := strings.Split(name, "/")
+	for i, e := range elements {
+		elements[i] = download.Name(uri.URI{}, &fetch.Meta{Name: e})
+	}
+	return strings.Join(elements, "/")
 }
 
 // lowest is the default priority (RFC 5854, section 4.2.16.1).
@@ -90,7 +98,28 @@ func rank(name string) int {
 
 // Parse reads a Metalink document. It skips malformed URLs and unknown elements. A document with an
 // invalid name, size or hash is an error, and so is one that exceeds the limits.
-func Parse(r io.Reader) ([]File, error) {
+//
+// The names are safe for files, and URLs are of any scheme. From is zero: if a server sent the
+// document, the caller sets it.
+func Parse(r io.Reader) ([]download.Manifest, error) {
+	files, err := parse(r)
+	if err != nil {
+		return nil, err
+	}
+	return manifests(files, uri.URI{}), nil
+}
+
+func manifests(files []file, from uri.URI) []download.Manifest {
+	var all []download.Manifest
+	for _, f := range files {
+		m := f.manifest()
+		m.From = from
+		all = append(all, m)
+	}
+	return all
+}
+
+func parse(r io.Reader) ([]file, error) {
 	limited := &io.LimitedReader{R: r, N: maxSize}
 	p := parser{decoder: xml.NewDecoder(limited)}
 	p.decoder.CharsetReader = nil // only UTF-8
@@ -197,7 +226,7 @@ func attribute(e *xml.StartElement, name string) string {
 	return ""
 }
 
-func (p *parser) document() ([]File, error) {
+func (p *parser) document() ([]file, error) {
 	root, err := p.next()
 	if err != nil {
 		return nil, err
@@ -205,7 +234,7 @@ func (p *parser) document() ([]File, error) {
 	if root == nil || root.Name.Space != namespace || root.Name.Local != "metalink" {
 		return nil, errNot
 	}
-	var files []File
+	var files []file
 	names := map[string]bool{}
 	err = p.children(func(e *xml.StartElement) error {
 		if e.Name.Local != "file" {
@@ -215,10 +244,10 @@ func (p *parser) document() ([]File, error) {
 		if err != nil {
 			return err
 		}
-		if names[f.Name] {
-			return fmt.Errorf("two files are named %q", f.Name)
+		if names[f.name] {
+			return fmt.Errorf("two files are named %q", f.name)
 		}
-		if names[f.Name] = true; len(files) == maxFiles {
+		if names[f.name] = true; len(files) == maxFiles {
 			return errTooLarge
 		}
 		files = append(files, *f)
@@ -236,18 +265,17 @@ func (p *parser) document() ([]File, error) {
 // checkName returns an error for names that RFC 5854, section 4.1.2.1, forbids. It is stricter: a
 // name must be clean and must not contain backslashes or control characters.
 func checkName(name string) error {
-	if name == "" || name != path.Clean(name) || path.IsAbs(name) || name == "." || name == ".." || strings.HasPrefix(name, "../") ||
-		strings.ContainsAny(name, "\\\x00\r\n") {
+	if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\\x00\r\n") {
 		return fmt.Errorf("%q is not a valid file name", name)
 	}
 	return nil
 }
 
-func (p *parser) file(name string) (*File, error) {
+func (p *parser) file(name string) (*file, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
-	f := &File{Name: name, Size: -1}
+	f := &file{name: name, size: -1}
 	best, bestPieces := len(hashes), len(hashes)
 	err := p.children(func(e *xml.StartElement) error {
 		n := rank(attribute(e, "type"))
@@ -264,7 +292,7 @@ func (p *parser) file(name string) (*File, error) {
 				return f.addSource(text, e)
 			}
 			if n >= 0 && n < best {
-				best, f.Checksum = n, hashes[n].short+":"+strings.ToLower(text)
+				best, f.checksum = n, hashes[n].short+":"+strings.ToLower(text)
 				_, err = sum(text, n)
 			}
 			return err
@@ -272,7 +300,7 @@ func (p *parser) file(name string) (*File, error) {
 			if n >= 0 && n < bestPieces {
 				bestPieces = n
 				var err error
-				f.Pieces, err = p.pieces(attribute(e, "length"), n)
+				f.pieces, err = p.pieces(attribute(e, "length"), n)
 				return err
 			}
 		}
@@ -284,23 +312,23 @@ func (p *parser) file(name string) (*File, error) {
 	return f, err
 }
 
-func (f *File) setSize(text string) (err error) {
-	if f.Size, err = strconv.ParseInt(text, 10, 64); err != nil || f.Size < 0 {
+func (f *file) setSize(text string) (err error) {
+	if f.size, err = strconv.ParseInt(text, 10, 64); err != nil || f.size < 0 {
 		return fmt.Errorf("%q is not a size", text)
 	}
 	return nil
 }
 
 // addSource adds a source, unless its URL is malformed.
-func (f *File) addSource(text string, e *xml.StartElement) error {
+func (f *file) addSource(text string, e *xml.StartElement) error {
 	u, err := uri.Parse(text)
 	if err != nil {
 		return nil
 	}
-	if len(f.Sources) == maxSources {
+	if len(f.sources) == maxSources {
 		return errTooLarge
 	}
-	f.Sources = append(f.Sources, Source{u, priority(attribute(e, "priority")), strings.ToLower(attribute(e, "location"))})
+	f.sources = append(f.sources, source{u, priority(attribute(e, "priority"))})
 	return nil
 }
 
@@ -319,8 +347,8 @@ func sum(text string, n int) ([]byte, error) {
 	return b, nil
 }
 
-func (p *parser) pieces(length string, n int) (*Pieces, error) {
-	all := &Pieces{New: hashes[n].new}
+func (p *parser) pieces(length string, n int) (*download.Pieces, error) {
+	all := &download.Pieces{New: hashes[n].new}
 	var err error
 	if all.Length, err = strconv.ParseInt(length, 10, 64); err != nil || all.Length <= 0 {
 		return nil, fmt.Errorf("%q is not a piece length", length)
@@ -344,14 +372,14 @@ func (p *parser) pieces(length string, n int) (*Pieces, error) {
 }
 
 // complete sorts the sources, and drops the pieces if the size of the file is unknown.
-func (f *File) complete() error {
-	slices.SortStableFunc(f.Sources, func(a, b Source) int { return a.Priority - b.Priority })
-	if p := f.Pieces; p != nil {
+func (f *file) complete() error {
+	slices.SortStableFunc(f.sources, func(a, b source) int { return a.priority - b.priority })
+	if p := f.pieces; p != nil {
 		switch count := int64(len(p.Sums)); {
-		case f.Size < 0:
-			f.Pieces = nil
-		case f.Size/p.Length+min(f.Size%p.Length, 1) != count:
-			return fmt.Errorf("%s: %d bytes in pieces of %d are not %d pieces", f.Name, f.Size, p.Length, count)
+		case f.size < 0:
+			f.pieces = nil
+		case f.size/p.Length+min(f.size%p.Length, 1) != count:
+			return fmt.Errorf("%s: %d bytes in pieces of %d are not %d pieces", f.name, f.size, p.Length, count)
 		}
 	}
 	return nil

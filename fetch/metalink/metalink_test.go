@@ -21,7 +21,7 @@ func document(inner string) string {
 
 func TestParse(t *testing.T) {
 	t.Parallel()
-	files, err := Parse(strings.NewReader(document(`<generator>x</generator><file name="dir/example.ext">
+	files, err := parse(strings.NewReader(document(`<generator>x</generator><file name="dir/example.ext">
   <size>25</size><identity>Example</identity><x:y xmlns:x="other"><x:url>no</x:url></x:y>
   <hash type="md5">d41d8cd98f00b204e9800998ecf8427e</hash><hash type="sha-256">` + sha256Zero + `</hash><hash type="new">zz</hash>
   <pieces length="10" type="sha-1"><hash>` + sha1Digits + `</hash><hash>` + sha1Digits + `</hash><hash>` + sha1Digits + `</hash></pieces>
@@ -34,12 +34,12 @@ func TestParse(t *testing.T) {
 	}
 	f := files[0]
 	var sources []string
-	for _, s := range f.Sources {
-		sources = append(sources, fmt.Sprint(s.URL, " ", s.Priority, s.Location))
+	for _, s := range f.sources {
+		sources = append(sources, fmt.Sprint(s.url, " ", s.priority))
 	}
-	want := []string{"http://first.example/example.ext 1", "http://second.example/example.ext 2gb", "ftp://late.example/example.ext 999999"}
-	if len(files) != 1 || f.Name != "dir/example.ext" || f.Size != 25 || f.Checksum != "sha256:"+sha256Zero || len(f.Pieces.Sums) != 3 ||
-		f.Pieces.Length != 10 || !reflect.DeepEqual(sources, want) {
+	want := []string{"http://first.example/example.ext 1", "http://second.example/example.ext 2", "ftp://late.example/example.ext 999999"}
+	if len(files) != 1 || f.name != "dir/example.ext" || f.size != 25 || f.checksum != "sha256:"+sha256Zero || len(f.pieces.Sums) != 3 ||
+		f.pieces.Length != 10 || !reflect.DeepEqual(sources, want) {
 		t.Errorf("%+v, sources %q", f, sources)
 	}
 }
@@ -66,7 +66,7 @@ func TestParseRefusesOtherDocuments(t *testing.T) {
 		"too many sources":     {document(`<file name="a">` + strings.Repeat("<url>http://h.example/</url>", maxSources+1) + `</file>`), "the document is too large"},
 		"a long text":          {document(`<file name="a"><size>` + strings.Repeat("1", maxText+1) + `</size></file>`), "the document is too large"},
 	} {
-		if files, err := Parse(strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.err) {
+		if files, err := parse(strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%s: %+v, error %v, want %s", name, files, err, tt.err)
 		}
 	}
@@ -95,16 +95,16 @@ func TestFromHeader(t *testing.T) {
 		{"broken", textproto.MIMEHeader{"Digest": {digest}, "Link": {`<g; rel=duplicate`, `<g>; rel="duplicate`}}, "http://h.example/d/g"},
 	}
 	for _, tt := range tests {
-		f := FromHeader(base, tt.header)
+		f := fromHeader(base, tt.header)
 		var got []string
 		if f != nil {
-			for _, s := range f.Sources[1:] {
-				got = append(got, s.URL.String())
+			for _, s := range f.sources[1:] {
+				got = append(got, s.url.String())
 			}
-			for _, d := range f.Descriptions {
-				got = append(got, fmt.Sprintf("(%v %s)", d.URL, d.Name))
+			for _, d := range f.descriptions {
+				got = append(got, fmt.Sprintf("(%v %s)", d.url, d.name))
 			}
-			if f.Checksum != "sha256:"+sha256Zero || f.Sources[0].URL.String() != base.String() {
+			if f.checksum != "sha256:"+sha256Zero || f.sources[0].url.String() != base.String() {
 				t.Errorf("%s: %+v", tt.name, f)
 			}
 		}
@@ -136,13 +136,13 @@ func TestDescribe(t *testing.T) {
 		{"not by that name", `<file name="f"/>`, "g", -1, "md5:1", "none of its 1", ""},
 	}
 	for _, tt := range tests {
-		files, err := Parse(strings.NewReader(document(tt.document)))
+		files, err := parse(strings.NewReader(document(tt.document)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := &File{Size: tt.size, Checksum: tt.checksum, Sources: []Source{{URL: uri.MustParse("http://h.example/f")}}}
+		f := &file{size: tt.size, checksum: tt.checksum, sources: []source{{url: uri.MustParse("http://h.example/f")}}}
 		before := fmt.Sprint(*f)
-		err = f.Describe(files, tt.in)
+		err = f.describe(files, tt.in)
 		if tt.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.err) || fmt.Sprint(*f) != before {
 				t.Errorf("%s: %v, %+v", tt.name, err, f)
@@ -150,11 +150,11 @@ func TestDescribe(t *testing.T) {
 			continue
 		}
 		n := 0
-		if f.Pieces != nil {
-			n = len(f.Pieces.Sums)
+		if f.pieces != nil {
+			n = len(f.pieces.Sums)
 		}
-		kind, _, _ := strings.Cut(f.Checksum, ":")
-		if got := fmt.Sprint(kind, " ", f.Size, n, len(f.Sources)); err != nil || got != tt.want {
+		kind, _, _ := strings.Cut(f.checksum, ":")
+		if got := fmt.Sprint(kind, " ", f.size, n, len(f.sources)); err != nil || got != tt.want {
 			t.Errorf("%s: %v, %q, want %q", tt.name, err, got, tt.want)
 		}
 	}
@@ -163,12 +163,12 @@ func TestDescribe(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(document(`<file name="a"><size>5</size><hash type="md5">d41d8cd98f00b204e9800998ecf8427e</hash><pieces length="5" type="sha-1"><hash>` + sha1Digits + `</hash></pieces><url priority="1">http://h.example/</url></file>`))
 	f.Fuzz(func(t *testing.T, text string) {
-		files, err := Parse(strings.NewReader(text))
+		files, err := parse(strings.NewReader(text))
 		if err == nil && len(files) == 0 {
 			t.Error("neither files nor an error")
 		}
 		for _, file := range files {
-			if checkName(file.Name) != nil || file.Pieces != nil && int64(len(file.Pieces.Sums)-1)*file.Pieces.Length >= max(file.Size, 1) {
+			if checkName(file.name) != nil || file.pieces != nil && int64(len(file.pieces.Sums)-1)*file.pieces.Length >= max(file.size, 1) {
 				t.Errorf("%+v", file)
 			}
 		}
@@ -179,9 +179,21 @@ func FuzzFromHeader(f *testing.F) {
 	f.Add(`<g>;title="a, <b>; \"c";rel="other Duplicate" , </h>; rel=duplicate;pri=3`, "SHA-256=47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")
 	base := uri.MustParse("http://h.example/d/f")
 	f.Fuzz(func(t *testing.T, link, digest string) {
-		file := FromHeader(base, textproto.MIMEHeader{"Link": {link}, "Digest": {digest}})
-		if file != nil && (file.Checksum == "" || len(file.Sources)+len(file.Descriptions) < 2) {
+		file := fromHeader(base, textproto.MIMEHeader{"Link": {link}, "Digest": {digest}})
+		if file != nil && (file.checksum == "" || len(file.sources)+len(file.descriptions) < 2) {
 			t.Errorf("%+v", file)
 		}
 	})
+}
+
+// A server must not choose a hidden file, an option of a command or a partial file.
+func TestMetalinkNamesAreSafe(t *testing.T) {
+	t.Parallel()
+	files, err := Parse(strings.NewReader(document(`<file name=".ssh/-rf.part"><url>http://h.example/</url></file>`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name := files[0].Name; strings.ContainsAny(name[:1], ".-") || strings.Contains(name, "/-") || strings.HasSuffix(name, ".part") {
+		t.Errorf("the name is %s", name)
+	}
 }

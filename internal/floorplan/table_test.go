@@ -95,7 +95,6 @@ var layers = []layer{
 		{packages: "fetch/links", imports: core, modules: []string{"golang.org/x/net/html", "golang.org/x/text",
 			"github.com/tdewolff/parse"}},
 		{packages: "crawl/robots"},
-		{packages: "fetch/metalink", imports: []string{"fetch/uri", "internal/codec/weblink"}},
 		{packages: "fetch/netrc", imports: core},
 		{packages: "fetch/formdata", imports: core},
 		{packages: "fetch/middleware", imports: append(core[:len(core):len(core)], "fetch/retry", "internal/pace"), modules: []string{"golang.org/x/time"}},
@@ -112,7 +111,8 @@ var layers = []layer{
 	}},
 
 	{"files", []row{
-		{packages: "fetch/download", imports: append(core[:len(core):len(core)], "fetch/retry", "fetch/metalink", "internal/filelock", "internal/pace", "internal/rlimit", "internal/unnamed"), modules: []string{"golang.org/x/sync", "golang.org/x/sys"}},
+		{packages: "fetch/download", imports: append(core[:len(core):len(core)], "fetch/retry", "internal/filelock", "internal/pace", "internal/rlimit", "internal/unnamed"), modules: []string{"golang.org/x/sync", "golang.org/x/sys"}},
+		{packages: "fetch/metalink", imports: []string{"fetch", "fetch/uri", "fetch/retry", "fetch/download", "internal/codec/weblink"}},
 		{packages: "fetch/job", imports: []string{"fetch", "fetch/uri", "fetch/retry", "fetch/links", "fetch/download"}, modules: []string{"golang.org/x/net"}},
 		{packages: "crawl/schedule", imports: []string{"fetch", "fetch/uri", "fetch/retry"}},
 		{packages: "crawl", imports: []string{"fetch", "fetch/uri", "fetch/retry", "fetch/links", "crawl/robots", "crawl/schedule"}, modules: []string{"go.etcd.io/bbolt"}},

@@ -7,34 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/metalink"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/pace"
 )
 
-// Sources are options for a file with several sources. Nil means the zero value.
-type Sources struct {
-	Options
-	// From is the URL of the description if a server named the sources. They are then retrieved
-	// under the policy for URLs from servers (see fetch.Request.From).
-	From uri.URI
-	// Dropped is called with each source that is not used again and the error. Calls do not overlap.
-	Dropped func(u uri.URI, err error)
-}
-
 const (
-	// defaultSources is the number of sources used in parallel if Options.Segments is 0 or
-	// AutoSegments.
+	// defaultSources is the number of URLs used in parallel if Options.Segments is 0 or AutoSegments.
 	defaultSources = 4
 	// batch is the size of a request for consecutive pieces, in bytes.
 	batch = 4 << 20
@@ -42,116 +28,38 @@ const (
 	maxPiece = 64 << 20
 )
 
-// errOtherContent drops a source that sends other content.
+// errOtherContent drops a URL that sends other content.
 var errOtherContent = errors.New("the source sent different content")
 
-// DoSources saves a file that has several sources as name (see Get). If name is "", it is the
-// file's own name, with each element made safe as by [Name].
-//
-// If the size of the file and the hashes of its pieces are known, pieces come from several sources
-// in parallel: Options.Segments of them, or 4, with one request at a time each. A piece has at most
-// 64 MiB. It is written once its hash is verified. A source that sends a wrong piece, or fails, is
-// dropped, and other sources take over. With Resume, pieces of an interrupted transfer are reused
-// if their hashes match.
-//
-// Otherwise the sources are tried one by one for the whole file, until one sends the right size and
-// checksum. If all fail, the error is that of the last.
-func (d *Downloader) DoSources(ctx context.Context, file *metalink.File, name string, opts *Sources) (res *Result, err error) {
-	if opts == nil {
-		opts = &Sources{}
-	}
-	o := *opts
-	o.Checksum = cmp.Or(o.Checksum, file.Checksum)
-	name = cmp.Or(name, SafePath(file.Name))
-	var sources []uri.URI
-	for _, s := range file.Sources {
-		if slices.ContainsFunc(d.Client.Schemes(), func(have fetch.Scheme) bool { return have.Name == s.URL.Scheme() && have.Can(fetch.OpGet) }) {
-			sources = append(sources, s.URL)
-		}
-	}
-	if len(sources) == 0 {
-		return nil, &fetch.Error{Op: "get", Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%s: none of its %d sources has a supported scheme", name, len(file.Sources))}
-	}
-	if opts.Checksum == "" && file.Checksum != "" {
-		defer func() {
-			if res != nil && res.Proof != nil && res.Proof.By == byChecksum {
-				res.Proof.By = "metalink"
-			}
-		}()
-	}
-	if file.Pieces == nil || file.Pieces.Length > maxPiece && file.Size > maxPiece || name == "" || file.Size == 0 {
-		requests := make([]*fetch.Request, len(sources))
-		for i, u := range sources {
-			requests[i] = &fetch.Request{URL: u, From: o.From, WantDigest: o.Checksum == ""}
-		}
-		return d.trySources(ctx, file.Size, requests, name, &o)
-	}
-	first := &fetch.Request{URL: sources[0]}
-	if !o.From.IsZero() {
-		first.URL = o.From
-	}
-	sums, err := newSums(&o.Options)
+// hasUsablePieces reports whether pieceTransfer can retrieve the file.
+func (m *Manifest) hasUsablePieces() bool {
+	return m.Pieces != nil && m.Size > 0 && min(m.Pieces.Length, m.Size) <= maxPiece
+}
+
+// doPieces retrieves pieces from several URLs in parallel.
+func (d *Downloader) doPieces(ctx context.Context, m *Manifest, urls []uri.URI, name string,
+	opts *Options) (*Result, error) {
+	first := &fetch.Request{URL: cmp.Or(m.From, urls[0])}
+	sums, err := newSums(opts)
 	if err == nil {
-		err = cmp.Or(CheckName(o.Dir), CheckName(name))
+		err = cmp.Or(CheckName(opts.Dir), CheckName(name))
 	}
 	if err != nil {
 		return nil, asError(err, first)
 	}
-	p := &pieceTransfer{d: d, file: file, opts: &o, sums: sums, sources: sources, done: make([]bool, len(file.Pieces.Sums))}
-	res, err = p.run(ctx, name)
+	p := &pieceTransfer{d: d, file: m, opts: opts, sums: sums, sources: urls, done: make([]bool, len(m.Pieces.Sums))}
+	res, err := p.run(ctx, name)
 	if err != nil {
 		return nil, (&transfer{req: first}).finish(err)
 	}
 	return res, nil
 }
 
-// SafePath makes each element of a path with slashes safe, as [Name] does. DoSources uses it for names
-// from Metalink documents.
-func SafePath(name string) string {
-	if name == "" {
-		return ""
-	}
-	elements := strings.Split(name, "/")
-	for i, e := range elements {
-		elements[i] = Name(uri.URI{}, &fetch.Meta{Name: e})
-	}
-	return strings.Join(elements, "/")
-}
-
-// trySources sends one request after the other, until one returns the whole file. Size is -1 if
-// unknown. If all fail, the error is that of the last.
-func (d *Downloader) trySources(ctx context.Context, size int64, requests []*fetch.Request, name string, opts *Sources) (*Result, error) {
-	o := opts.Options
-	o.Response = func(resp *fetch.Response) error {
-		if resp.Range.IsZero() && resp.Size >= 0 && size >= 0 && resp.Size != size {
-			return &fetch.Error{Op: "get", URL: resp.URL.Redacted(), Code: fetch.ErrChecksum, Err: fmt.Errorf("the resource has %d bytes, expected %d", resp.Size, size)}
-		}
-		if opts.Response != nil {
-			return opts.Response(resp)
-		}
-		return nil
-	}
-	for i, req := range requests {
-		res, err := d.Do(ctx, req, name, &o)
-		if err == nil || ctx.Err() != nil || i == len(requests)-1 {
-			return res, err
-		}
-		switch fetch.CodeOf(err) {
-		case fetch.ErrFile, fetch.ErrRequest:
-			return nil, err
-		}
-		if opts.Dropped != nil {
-			opts.Dropped(req.URL, err)
-		}
-	}
-	panic("unreachable")
-}
-
 // A pieceTransfer retrieves the pieces of one file.
 type pieceTransfer struct {
 	d    *Downloader
-	file *metalink.File
-	opts *Sources
+	file *Manifest
+	opts *Options
 	sums *sums
 	part *part
 
@@ -277,16 +185,13 @@ func (p *pieceTransfer) prepare(ctx context.Context, dir directory, name string)
 			return err
 		}
 	}
-	perm := fs.FileMode(0o666)
-	if old, err := dir.lstat(name); err == nil && old.Mode().IsRegular() && p.opts.Exists.replaces() {
-		perm = old.Mode().Perm() | 0o600
-	}
-	p.part, err = createPart(dir, p.d.Sync, name, "", perm)
+	replaced, _ := dir.lstat(name)
+	p.part, err = createPart(dir, p.d.Sync, name, "", partMode(replaced, p.opts.Exists))
 	return err
 }
 
 func (p *pieceTransfer) record() *record {
-	r := &record{Version: recordVersion, Tool: p.d.Tool, URL: p.file.Sources[0].URL.WithoutUserinfo().String(), Size: p.file.Size}
+	r := &record{Version: recordVersion, Tool: p.d.Tool, URL: p.file.URLs[0].WithoutUserinfo().String(), Size: p.file.Size}
 	for i, done := range p.done {
 		at := p.span(i)
 		switch n := len(r.Missing); {
@@ -430,7 +335,7 @@ func (p *pieceTransfer) giveBack(first, last int) {
 // exchange requests the pieces i, first <= i < last, and returns the number of pieces written.
 func (p *pieceTransfer) exchange(ctx context.Context, u uri.URI, first, last int) (written int, err error) {
 	want := span{p.span(first)[0], p.span(last - 1)[1]}
-	req := &fetch.Request{URL: u, From: p.opts.From}
+	req := &fetch.Request{URL: u, From: p.file.From}
 	if want.length() < p.file.Size {
 		req.Range = fetch.Range{Offset: want[0], Length: want.length()}
 	}
@@ -517,11 +422,6 @@ func (p *pieceTransfer) recordPiece(i int) (err error) {
 	}
 	p.signal()
 	return err
-}
-
-// otherContent returns the error of a source that sends other content.
-func otherContent(u uri.URI, err error) error {
-	return &fetch.Error{Op: "get", URL: u.Redacted(), Code: fetch.ErrChecksum, Err: err}
 }
 
 // readPiece appends n bytes of r to b, which grows as they are received.
