@@ -53,7 +53,8 @@ type Downloader struct {
 }
 
 // Get saves rawURL as name, a path below Root with elements separated by slashes. Directories are
-// created as needed. If name is "", a single element is chosen by [Name].
+// created as needed. If name is "", a single element is chosen by [Name]. A listing is saved like a
+// document, in its native form.
 func (d *Downloader) Get(ctx context.Context, rawURL, name string, opts *Options) (*Result, error) {
 	u, err := uri.Parse(rawURL)
 	if err != nil {

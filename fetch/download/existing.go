@@ -173,7 +173,7 @@ func (f *toFile) describeSaved(r *Result) {
 // describe completes r if the transfer ended with errNotNeeded.
 func (f *toFile) describe(r *Result) error {
 	r.Outcome, r.Size, r.SHA256, r.Proof = f.outcome, -1, "", nil
-	if f.outcome == Listed || f.outcome == NoContent {
+	if f.outcome == NoContent {
 		return nil
 	}
 	if f.opts.Exists == Resume {

@@ -76,10 +76,6 @@ type Options struct {
 	// replace Body if it adjusts Meta: the new content has no ETag, and its Size is -1 if unknown.
 	// It must not do so with Resume, because a response may be partial. Calls do not overlap.
 	Response func(*fetch.Response) error
-	// Listing, if not nil, is called with the response if it is a listing and the call has no name
-	// argument. It reads the response and need not close it; no file is saved. If Listing is nil,
-	// listings are saved like documents, in their native form.
-	Listing func(*fetch.Response) error
 	// Reuse is called when bytes from an earlier run have been found to belong to the resource,
 	// with the proof. Calls do not overlap.
 	Reuse func(proof string)
@@ -138,6 +134,5 @@ const (
 	Saved     Outcome = "saved"      // the file is complete; for Copy, everything has been written
 	Unchanged Outcome = "unchanged"  // the file is as recent as the resource, or the same
 	Skipped   Outcome = "skipped"    // the file existed and was kept, because of Skip
-	Listed    Outcome = "listed"     // Options.Listing processed it
 	NoContent Outcome = "no_content" // the server reported that there is no content; no file is created
 )

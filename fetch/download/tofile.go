@@ -92,12 +92,6 @@ func (f *toFile) begin(ctx context.Context, resp *fetch.Response) error {
 		return f.written() // the part has been emptied
 	case resp.Kind == fetch.KindSession:
 		return &fetch.Error{Code: fetch.ErrInteractive}
-	case resp.Kind == fetch.KindListing && f.requested == "" && f.opts.Listing != nil:
-		if err := f.opts.Listing(resp); err != nil {
-			return &hookError{err}
-		}
-		f.outcome = Listed
-		return errNotNeeded
 	case f.requested == "":
 		if name := nameFor(f.req, &resp.Meta); name != f.name {
 			f.name = name

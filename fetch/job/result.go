@@ -17,8 +17,8 @@ const (
 	Saved             = download.Saved     // the content was saved
 	Unchanged         = download.Unchanged // the existing file is as recent as the resource, or the same
 	Skipped           = download.Skipped   // the file exists and was kept, because of download.Skip
-	Listed            = download.Listed    // the entries of a listing or a pattern were processed
 	NoContent         = download.NoContent // the server reported that there is no content; no file is created
+	Listed    Outcome = "listed"           // the entries of a listing or a pattern were processed
 	Described Outcome = "described"        // fetch.OpStat succeeded
 	Taken     Outcome = "taken"            // Hooks.Response consumed the content, see ErrTaken
 	Failed    Outcome = "failed"           // Class and the following fields describe the error

@@ -7,33 +7,11 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/netrc"
 	"github.com/urlget/urlget/fetch/uri"
 )
-
-func ExampleParse() {
-	file, err := netrc.Parse(strings.NewReader(`
-machine ftp.example login joe password secret
-machine ftp.example login ann password "two words"
-default login anonymous password joe@home.example # for all others
-`))
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, user := range []string{"", "ann"} {
-		e, ok := file.Lookup("ftp.example", user)
-		fmt.Println(e.Login, e.Password, ok)
-	}
-	e, _ := file.Lookup("other.example", "")
-	fmt.Println(e.Login)
-	// Output:
-	// joe secret true
-	// ann two words true
-	// anonymous
-}
 
 // A client gets credentials from its Source when a server requires a login. Interactive programs use
 // Default.

@@ -10,23 +10,21 @@ import (
 // maxSize limits the size of a file, in bytes.
 const maxSize = 1 << 20
 
-// An Entry holds the credentials for one machine.
-type Entry struct {
+type entry struct {
 	Machine  string // host name as written; "" in the default entry
 	Login    string
 	Password string
 	Account  string // for FTP's ACCT
 }
 
-// A File holds the entries of a netrc file, in their order.
-type File []Entry
+type file []entry
 
-// Parse reads a netrc file: the keywords machine, default, login, password, account and macdef,
+// parse reads a netrc file: the keywords machine, default, login, password, account and macdef,
 // separated by white space. Each except default has a value. As in curl, a value may be in double
 // quotes, with a backslash before a quote or backslash in it. In place of a keyword, "#" starts a
 // comment up to the end of the line. Macro definitions, which end with a blank line, are skipped.
 // Errors contain the line number and never the text, which may be a password.
-func Parse(r io.Reader) (File, error) {
+func parse(r io.Reader) (file, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxSize+1))
 	if err != nil {
 		return nil, err
@@ -35,7 +33,7 @@ func Parse(r io.Reader) (File, error) {
 		return nil, fmt.Errorf("larger than %d bytes", maxSize)
 	}
 	s := scanner{text: string(text), line: 1}
-	var f File
+	var f file
 	for {
 		word, err := s.next(true)
 		if err != nil {
@@ -45,7 +43,7 @@ func Parse(r io.Reader) (File, error) {
 		case "":
 			return f, nil
 		case "default":
-			f = append(f, Entry{})
+			f = append(f, entry{})
 			continue
 		}
 		value, err := s.next(false)
@@ -55,7 +53,7 @@ func Parse(r io.Reader) (File, error) {
 		case word == "machine" && value == "":
 			return nil, s.wrong("a machine without a name")
 		case word == "machine":
-			f = append(f, Entry{Machine: value})
+			f = append(f, entry{Machine: value})
 			continue
 		case word == "macdef":
 			s.skipMacro()
@@ -63,23 +61,23 @@ func Parse(r io.Reader) (File, error) {
 		case len(f) == 0:
 			return nil, s.wrong("a word before the first machine")
 		}
-		entry := &f[len(f)-1]
+		last := &f[len(f)-1]
 		switch word {
 		case "login":
-			entry.Login = value
+			last.Login = value
 		case "password":
-			entry.Password = value
+			last.Password = value
 		case "account":
-			entry.Account = value
+			last.Account = value
 		default:
 			return nil, s.wrong("unknown word")
 		}
 	}
 }
 
-// Lookup returns the first entry for host. If user is not "", an entry with another login is skipped.
+// lookup returns the first entry for host. If user is not "", an entry with another login is skipped.
 // The default entry matches every host.
-func (f File) Lookup(host, user string) (Entry, bool) {
+func (f file) lookup(host, user string) (entry, bool) {
 	for _, e := range f {
 		if e.Machine != "" && !strings.EqualFold(e.Machine, host) {
 			continue
@@ -91,7 +89,7 @@ func (f File) Lookup(host, user string) (Entry, bool) {
 			return e, true
 		}
 	}
-	return Entry{}, false
+	return entry{}, false
 }
 
 const blanks = " \t\r\n\v\f"

@@ -1,4 +1,4 @@
-package netrc_test
+package netrc
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/netrc"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -20,26 +19,26 @@ func TestParse(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, text string
-		want       netrc.File
+		want       file
 		err        string
 	}{
 		{"empty", "", nil, ""},
 		{"one line", "machine h login u password p account a",
-			netrc.File{{Machine: "h", Login: "u", Password: "p", Account: "a"}}, ""},
+			file{{Machine: "h", Login: "u", Password: "p", Account: "a"}}, ""},
 		{"several lines, CRLF", "machine h\r\n\tlogin u\r\n\tpassword p\r\n\r\nmachine g\r\n",
-			netrc.File{{Machine: "h", Login: "u", Password: "p"}, {Machine: "g"}}, ""},
+			file{{Machine: "h", Login: "u", Password: "p"}, {Machine: "g"}}, ""},
 		{"default", "machine h login u default login anonymous password me@",
-			netrc.File{{Machine: "h", Login: "u"}, {Login: "anonymous", Password: "me@"}}, ""},
+			file{{Machine: "h", Login: "u"}, {Login: "anonymous", Password: "me@"}}, ""},
 		{"quotes", `machine h login "a b" password "q\"\\#"`,
-			netrc.File{{Machine: "h", Login: "a b", Password: `q"\#`}}, ""},
-		{"a quote inside a word", `machine h password a"b"`, netrc.File{{Machine: "h", Password: `a"b"`}}, ""},
+			file{{Machine: "h", Login: "a b", Password: `q"\#`}}, ""},
+		{"a quote inside a word", `machine h password a"b"`, file{{Machine: "h", Password: `a"b"`}}, ""},
 		{"comments", "# mine\nmachine h # the host\nlogin u # me\npassword #1\n#end",
-			netrc.File{{Machine: "h", Login: "u", Password: "#1"}}, ""},
+			file{{Machine: "h", Login: "u", Password: "#1"}}, ""},
 		{"a keyword as value", "machine machine login password password login",
-			netrc.File{{Machine: "machine", Login: "password", Password: "login"}}, ""},
+			file{{Machine: "machine", Login: "password", Password: "login"}}, ""},
 		{"macro", "machine h login u\nmacdef init\ncd /pub\nmachine x\n\nmachine g login v",
-			netrc.File{{Machine: "h", Login: "u"}, {Machine: "g", Login: "v"}}, ""},
-		{"macro up to the end", "machine h\nmacdef m\ncd x", netrc.File{{Machine: "h"}}, ""},
+			file{{Machine: "h", Login: "u"}, {Machine: "g", Login: "v"}}, ""},
+		{"macro up to the end", "machine h\nmacdef m\ncd x", file{{Machine: "h"}}, ""},
 		{"unknown word", "machine h\nuser u", nil, "line 2: unknown word"},
 		{"no machine", "login u", nil, "line 1: a word before the first machine"},
 		{"no name", `machine "" login u`, nil, "line 1: a machine without a name"},
@@ -50,7 +49,7 @@ func TestParse(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := netrc.Parse(strings.NewReader(tt.text))
+			got, err := parse(strings.NewReader(tt.text))
 			if msg := text(err); msg != tt.err {
 				t.Errorf("error %q, want %q", msg, tt.err)
 			}
@@ -70,14 +69,14 @@ func text(err error) string {
 
 func TestParseRefusesHugeFiles(t *testing.T) {
 	t.Parallel()
-	if _, err := netrc.Parse(strings.NewReader(strings.Repeat("#", 1<<20+1))); err == nil || !strings.Contains(err.Error(), "larger than 1048576 bytes") {
+	if _, err := parse(strings.NewReader(strings.Repeat("#", 1<<20+1))); err == nil || !strings.Contains(err.Error(), "larger than 1048576 bytes") {
 		t.Errorf("error %v", err)
 	}
 }
 
 func TestLookup(t *testing.T) {
 	t.Parallel()
-	f := netrc.File{
+	f := file{
 		{Machine: "h.example", Login: "a", Password: "1"},
 		{Machine: "h.example", Login: "b", Password: "2"},
 		{Machine: "open.example", Password: "3"},
@@ -90,12 +89,12 @@ func TestLookup(t *testing.T) {
 		{"other.example", "", "anonymous", "4"},
 	}
 	for _, tt := range tests {
-		e, ok := f.Lookup(tt.host, tt.user)
+		e, ok := f.lookup(tt.host, tt.user)
 		if !ok || e.Login != tt.login || e.Password != tt.password {
 			t.Errorf("Lookup(%q, %q) = %+v, %v", tt.host, tt.user, e, ok)
 		}
 	}
-	if e, ok := f.Lookup("h.example", "c"); ok {
+	if e, ok := f.lookup("h.example", "c"); ok {
 		t.Errorf("another user got %+v", e)
 	}
 }
@@ -134,7 +133,7 @@ func TestSourceIgnoresForeignChallenges(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			cred, err := netrc.New(path).Credential(context.Background(), tt.ch)
+			cred, err := New(path).Credential(context.Background(), tt.ch)
 			if (tt.user == "") != errors.Is(err, fetch.ErrAuth) {
 				t.Fatalf("error %v", err)
 			}
@@ -143,7 +142,7 @@ func TestSourceIgnoresForeignChallenges(t *testing.T) {
 			}
 		})
 	}
-	s := netrc.New(path)
+	s := New(path)
 	if got := s.Source(tests[0].ch); got != path {
 		t.Errorf("Source = %q", got)
 	}
@@ -160,7 +159,7 @@ func TestSourceReportsUnusableFile(t *testing.T) {
 	t.Parallel()
 	ch := fetch.Challenge{URL: uri.MustParse("ftp://h/"), Attempt: 1}
 	for _, path := range []string{filepath.Join(t.TempDir(), "none"), write(t, "machine h password \"hunter2", 0o600)} {
-		s := netrc.New(path)
+		s := New(path)
 		_, err := s.Credential(context.Background(), ch)
 		if fetch.CodeOf(err) != fetch.ErrFile || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%v", err)
@@ -187,7 +186,7 @@ func TestDefaultSource(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv("NETRC", tt.path)
-			s := netrc.Default()
+			s := Default()
 			s.Warn = func(warning string) { t.Errorf("warning: %s", warning) }
 			_, err := s.Credential(context.Background(), ch)
 			if got := fetch.CodeOf(err); got != tt.code {
@@ -199,7 +198,7 @@ func TestDefaultSource(t *testing.T) {
 		path := write(t, "machine h login u password hunter2", 0o644)
 		t.Setenv("NETRC", path)
 		var warnings []string
-		s := netrc.Default()
+		s := Default()
 		s.Warn = func(warning string) { warnings = append(warnings, warning) }
 		for range 2 {
 			if cred, err := s.Credential(context.Background(), ch); err != nil || cred.Password != "hunter2" {
@@ -214,7 +213,7 @@ func TestDefaultSource(t *testing.T) {
 	t.Run("home", func(t *testing.T) {
 		t.Setenv("NETRC", "")
 		t.Setenv("HOME", "/somewhere")
-		if got := netrc.Default().Path(); got != "/somewhere/.netrc" {
+		if got := Default().Path(); got != "/somewhere/.netrc" {
 			t.Error(got)
 		}
 	})
@@ -225,7 +224,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		file, err := netrc.Parse(strings.NewReader(text))
+		file, err := parse(strings.NewReader(text))
 		if err != nil && file != nil {
 			t.Error("entries together with an error")
 		}

@@ -22,7 +22,7 @@ type Source struct {
 
 	path     string
 	optional bool
-	read     func() (File, error)
+	read     func() (file, error)
 	exposed  error  // the reason for refusing passwords; set by read
 	warning  string // the argument of Warn
 	once     sync.Once
@@ -85,18 +85,18 @@ func (s *Source) Source(ch fetch.Challenge) string {
 	return s.path
 }
 
-func (s *Source) lookup(ch fetch.Challenge) (Entry, bool, error) {
+func (s *Source) lookup(ch fetch.Challenge) (entry, bool, error) {
 	if ch.URL.Host() == "" || ch.Foreign {
-		return Entry{}, false, nil
+		return entry{}, false, nil
 	}
 	f, err := s.read()
 	if err != nil {
-		return Entry{}, false, err
+		return entry{}, false, err
 	}
-	e, ok := f.Lookup(ch.URL.Host(), ch.User)
+	e, ok := f.lookup(ch.URL.Host(), ch.User)
 	if ok && e.Password != "" && e.Login != "anonymous" {
 		if s.exposed != nil {
-			return Entry{}, false, s.exposed
+			return entry{}, false, s.exposed
 		}
 		s.once.Do(func() {
 			if s.Warn != nil && s.warning != "" {
@@ -107,7 +107,7 @@ func (s *Source) lookup(ch fetch.Challenge) (Entry, bool, error) {
 	return e, ok, nil
 }
 
-func (s *Source) load() (File, error) {
+func (s *Source) load() (file, error) {
 	if s.optional {
 		// The user did not name this file, and opening a named pipe would block.
 		info, err := os.Stat(s.path)
@@ -123,7 +123,7 @@ func (s *Source) load() (File, error) {
 		return nil, &fetch.Error{Code: fetch.ErrFile, Err: err}
 	}
 	defer f.Close()
-	entries, err := Parse(f)
+	entries, err := parse(f)
 	if err != nil {
 		return nil, &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s: %w", s.path, err)}
 	}
