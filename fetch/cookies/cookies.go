@@ -38,7 +38,6 @@ type Jar struct {
 	now          func() time.Time
 }
 
-// A cookie is a cookie with its scope.
 type cookie struct {
 	name, value      string // as sent, with quotes
 	domain, path     string
@@ -140,7 +139,6 @@ func domainOf(host, attribute string) (domain string, hostOnly, ok bool) {
 	return domain, false, true
 }
 
-// isSuffix reports whether domain is a public suffix.
 func isSuffix(domain string) bool { return publicsuffix.List.PublicSuffix(domain) == domain }
 
 // site returns the registrable domain of host.
@@ -151,7 +149,6 @@ func site(host string) string {
 	return host
 }
 
-// below reports whether host is domain or below it.
 func below(host, domain string) bool {
 	return host == domain || strings.HasSuffix(host, "."+domain)
 }

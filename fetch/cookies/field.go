@@ -179,7 +179,6 @@ func parseDate(text string) (date time.Time, ok bool) {
 	return date, date.Day() == day
 }
 
-// isDateDelimiter reports whether r is a delimiter between the tokens of a date.
 func isDateDelimiter(r rune) bool {
 	return r == '\t' || r >= ' ' && r <= '/' || r >= ';' && r <= '@' || r >= '[' && r <= '`' || r >= '{' && r <= '~'
 }

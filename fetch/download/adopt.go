@@ -82,8 +82,9 @@ func (f *toFile) disprove() error {
 // notBeginning returns the error for an existing file that is not the beginning of the resource.
 func (f *toFile) notBeginning() error {
 	name := f.path(f.name)
-	return &fetch.Error{Op: "save", Code: fetch.ErrChanged, Reason: fetch.Reason{Kind: fetch.ReasonNotBeginning, File: name},
-		Err: fmt.Errorf("%s is not the beginning of %s", name, f.req.URL.Redacted())}
+	return &fetch.Error{Op: "save", Code: fetch.ErrChanged,
+		Reason: fetch.Reason{Kind: fetch.ReasonNotBeginning, File: name},
+		Err:    fmt.Errorf("%s is not the beginning of %s", name, f.req.URL.Redacted())}
 }
 
 // adopt turns the existing file into the part, in order to append to it. A file that has other hard
@@ -91,7 +92,7 @@ func (f *toFile) notBeginning() error {
 func (f *toFile) adopt() error {
 	info, err := f.existing.Stat()
 	if err == nil && info.Size() != f.done {
-		err = &fs.PathError{Op: "resume", Path: f.path(f.name), Err: errors.New("another program is writing it")}
+		err = f.pathError("resume", errors.New("another program is writing it"))
 	}
 	if err != nil {
 		return err
@@ -124,10 +125,10 @@ func (f *toFile) takeOver(p *part, found fs.FileInfo) error {
 		return err
 	}
 	if !os.SameFile(found, opened) {
-		return &fs.PathError{Op: "resume", Path: f.path(f.name), Err: errors.New("the file was replaced")}
+		return f.pathError("resume", errors.New("the file was replaced"))
 	}
 	if lock(p.file) != nil {
-		return &fs.PathError{Op: "lock", Path: f.path(f.name), Err: errLocked}
+		return f.pathError("lock", errLocked)
 	}
 	if err := p.clear(""); err != nil {
 		return err

@@ -27,7 +27,8 @@ func parseChecksum(s string) (fetch.Digest, error) {
 	}
 	name := strings.ToLower(prefix)
 	if !slices.Contains(algorithms, name) {
-		return fetch.Digest{}, fmt.Errorf("checksum algorithm %q is not one of %s", prefix, strings.Join(algorithms, ", "))
+		return fetch.Digest{}, fmt.Errorf("checksum algorithm %q is not one of %s",
+			prefix, strings.Join(algorithms, ", "))
 	}
 	d := fetch.Digest{Algorithm: fetch.CanonicalAlgorithm(name)}
 	size := fetch.NewHash(d.Algorithm).Size()
@@ -46,7 +47,6 @@ type sums struct {
 	sha256   bool         // of Options.SHA256
 }
 
-// newSums returns the sums that opts requests.
 func newSums(opts *Options) (*sums, error) {
 	s := &sums{sha256: opts.SHA256}
 	if opts.Checksum != "" {
@@ -59,7 +59,6 @@ func newSums(opts *Options) (*sums, error) {
 	return s, nil
 }
 
-// active reports whether any digest is computed.
 func (s *sums) active() bool { return s.all.Computes() }
 
 // expect adds digests to verify. Nothing may have been written since reset or rewind.
@@ -71,7 +70,6 @@ func (s *sums) expect(stated []fetch.Digest) {
 	}
 }
 
-// expects reports whether all of the digests are verified.
 func (s *sums) expects(stated []fetch.Digest) bool {
 	return !slices.ContainsFunc(stated, func(d fetch.Digest) bool { return !s.all.Verifies(d) })
 }
@@ -106,7 +104,6 @@ func (s *sums) enqueueCopy(data []byte) {
 	}
 }
 
-// wait waits until all queued buffers are digested.
 func (s *sums) wait() { s.digester.wait() }
 
 // reset forgets what was written, and what was stated about it.
@@ -128,7 +125,6 @@ func (s *sums) rewind() {
 	s.all.Reset()
 }
 
-// verify returns an error if a digest is not the expected one.
 func (s *sums) verify() error {
 	s.wait()
 	return s.all.Verify()

@@ -12,7 +12,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// commit moves the content to its final name.
 func (f *toFile) commit() error {
 	if f.existing != nil { // nothing was appended to it
 		f.outcome = Unchanged
@@ -28,7 +27,8 @@ func (f *toFile) commit() error {
 	name, err := f.commitMemory()
 	if err == errNeedsPart {
 		if err = f.spill(); err == nil {
-			name, err = f.part.commit(f.path(f.name), f.opts.Exists, f.replace, f.object.ModTime, &f.d.numbers)
+			name, err = f.part.commit(f.path(f.name), f.opts.Exists, f.replace, f.object.ModTime,
+				&f.d.numbers)
 		}
 	}
 	if f.opts.Exists == Resume && errors.Is(err, fs.ErrExist) {
@@ -54,7 +54,8 @@ func (f *toFile) same() bool {
 	if name == "" && f.opts.Exists == Newer {
 		name = f.name
 	}
-	if name == "" || !f.opts.Exists.replaces() || f.old == nil || !f.old.Mode().IsRegular() || fetch.PlausibleTime(f.object.ModTime) {
+	replaces := f.opts.Exists.replaces() && f.old != nil && f.old.Mode().IsRegular()
+	if name == "" || !replaces || fetch.PlausibleTime(f.object.ModTime) {
 		return false
 	}
 	file, err := openRegular(f.dir, name, os.O_RDONLY)
@@ -117,13 +118,13 @@ func (f *toFile) commitMemory() (name string, err error) {
 	return name, err
 }
 
-// replaces reports whether e replaces an existing file.
 func (e Exists) replaces() bool { return e == Overwrite || e == Newer || e == Resume }
 
 // commit renames the part to the base name of file, or to a numbered one, and returns the name. If
 // replace is true, an existing file may be replaced. The record is removed last: if the process is
 // killed before, a resumable part or the file exists. A record without a part is ignored.
-func (p *part) commit(file string, exists Exists, replace bool, modTime time.Time, taken *numbers) (string, error) {
+func (p *part) commit(file string, exists Exists, replace bool, modTime time.Time,
+	taken *numbers) (string, error) {
 	name := path.Base(file)
 	replace = replace || exists == Overwrite || exists == Newer
 	old, err := p.dir.lstat(name)
@@ -148,7 +149,9 @@ func (p *part) commit(file string, exists Exists, replace bool, modTime time.Tim
 	if replaces || replace {
 		err = p.dir.rename(p.names.part, name)
 	} else {
-		name, err = taken.place(file, exists, func(free string) error { return renameNew(p.dir, p.names.part, free) })
+		name, err = taken.place(file, exists, func(free string) error {
+			return renameNew(p.dir, p.names.part, free)
+		})
 	}
 	if err == nil && !p.recorded.IsZero() {
 		p.removeRecord() // the file exists even if that fails
@@ -168,7 +171,8 @@ func (p *part) copyModeAndOwner(old fs.FileInfo) error {
 		if err != nil {
 			return err
 		}
-		if u, g, _ := owner(info); (u != uid || g != gid) && p.file.Chown(uid, gid) != nil && p.file.Chown(-1, gid) != nil {
+		u, g, _ := owner(info)
+		if (u != uid || g != gid) && p.file.Chown(uid, gid) != nil && p.file.Chown(-1, gid) != nil {
 			perm &^= 0o070
 		}
 	}
@@ -212,7 +216,6 @@ func (p *part) extends(name string) bool {
 	return err == nil && sameContent(old, io.NewSectionReader(p.file, 0, info.Size()))
 }
 
-// sameContent reports whether a and b hold the same bytes.
 func sameContent(a, b io.Reader) bool {
 	bufA, bufB := make([]byte, 64<<10), make([]byte, 64<<10)
 	for {

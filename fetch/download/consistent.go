@@ -37,7 +37,6 @@ func formOf(resp *fetch.Response) form {
 	return f
 }
 
-// mediaType returns a media type without its parameters.
 func mediaType(s string) string {
 	if t, _, err := mime.ParseMediaType(s); err == nil {
 		return t
@@ -84,8 +83,11 @@ func (p *progress) judge(resp *fetch.Response) (v verdict, reason string) {
 	case known.Same(&resp.Meta):
 		return sameVersion, ""
 	case other.mediaType != "" && p.form.mediaType != "" && other.mediaType != p.form.mediaType:
-		return contradicts, fmt.Sprintf("its media type is %s instead of %s", other.mediaType, p.form.mediaType)
-	case tags, times && now.ModTime.After(known.ModTime), sizes && known.Validator.IsZero() && isStrong(now.ETag):
+		return contradicts, fmt.Sprintf("its media type is %s instead of %s",
+			other.mediaType, p.form.mediaType)
+	case tags,
+		times && now.ModTime.After(known.ModTime),
+		sizes && known.Validator.IsZero() && isStrong(now.ETag):
 		return newVersion, ""
 	case sizes && (now.Size < known.Size || !known.Validator.IsZero()):
 		return contradicts, otherSize
@@ -147,7 +149,7 @@ func (t *transfer) refusesResume(err error) bool {
 // comparable reports whether the whole resource can be requested again and its beginning compared, or
 // skipped.
 func (t *transfer) comparable() bool {
-	if !t.req.Range.IsZero() || len(t.req.Ranges) > 0 || t.req.Sends() || t.missing != nil {
+	if t.missing != nil || !resumable(t.req) {
 		return false
 	}
 	if t.forwardOnly {

@@ -12,7 +12,8 @@ import (
 // start over: w receives each byte once, all from the same version of the resource. Exists, Known
 // and Segments are ignored. A wrong checksum is detected only after everything has been written.
 // After an error, the Result is like that of Do.
-func (d *Downloader) Copy(ctx context.Context, req *fetch.Request, w io.Writer, opts *Options) (*Result, error) {
+func (d *Downloader) Copy(ctx context.Context, req *fetch.Request, w io.Writer,
+	opts *Options) (*Result, error) {
 	if opts == nil {
 		opts = &Options{}
 	}

@@ -57,7 +57,6 @@ type unnamedFile interface {
 	link(name string) error
 }
 
-// openRegular opens an existing file if it is a regular one.
 func openRegular(dir directory, name string, flag int) (file, error) {
 	named, err := dir.lstat(name)
 	if err != nil {
@@ -91,7 +90,6 @@ type osDir struct {
 	byPath atomic.Bool // they cannot be linked by their descriptor
 }
 
-// openDir opens the directory at path, relative to root.
 func openDir(root *os.Root, path string) (_ directory, err error) {
 	d := &osDir{root: root}
 	if path != "." {

@@ -103,10 +103,11 @@ func (d *osDir) lstat(name string) (fs.FileInfo, error) {
 func (d *osDir) isAbsent(name string) bool {
 	defer runtime.KeepAlive(d.handle)
 	var st unix.Stat_t
-	return again(func() error { return unix.Fstatat(int(d.handle.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) }) == unix.ENOENT
+	return again(func() error {
+		return unix.Fstatat(int(d.handle.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	}) == unix.ENOENT
 }
 
-// A lateInfo describes a file whose modification time package os cannot represent.
 type lateInfo struct {
 	fs.FileInfo
 	modTime time.Time
@@ -145,7 +146,8 @@ func setTimes(fd int, path *byte, modTime time.Time) error {
 	}
 	times := [2][2]int64{{0, unix.UTIME_NOW}, {modTime.Unix(), int64(modTime.Nanosecond())}}
 	return again(func() error {
-		_, _, errno := unix.Syscall6(number, uintptr(fd), uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(&times)), flags, 0, 0)
+		_, _, errno := unix.Syscall6(number, uintptr(fd), uintptr(unsafe.Pointer(path)),
+			uintptr(unsafe.Pointer(&times)), flags, 0, 0)
 		if errno != 0 {
 			return errno
 		}
@@ -166,7 +168,11 @@ func (d *osDir) unnamed() (unnamedFile, error) {
 	}
 	defer runtime.KeepAlive(d.handle)
 	u := &unnamedLinux{dir: d}
-	if again(func() (err error) { u.fd, err = unnamed.CreateAt(int(d.handle.Fd()), 0o666); return err }) != nil {
+	err := again(func() (err error) {
+		u.fd, err = unnamed.CreateAt(int(d.handle.Fd()), 0o666)
+		return err
+	})
+	if err != nil {
 		return nil, d.refuse()
 	}
 	return u, nil

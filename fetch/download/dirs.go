@@ -80,7 +80,6 @@ func openOrMake(root *os.Root, path string, create bool) (directory, error) {
 	return openDir(root, path)
 }
 
-// put ends the use of d.
 func (all *directories) put(d *cachedDir) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -104,7 +103,6 @@ func (all *directories) drop(d *cachedDir) {
 	all.put(d)
 }
 
-// closeOldest closes the least recently used of the unused directories.
 func (all *directories) closeOldest() {
 	var oldest *cachedDir
 	for _, d := range all.cached {
@@ -118,7 +116,6 @@ func (all *directories) closeOldest() {
 	}
 }
 
-// closeUnused closes all unused directories.
 func (all *directories) closeUnused() {
 	all.mu.Lock()
 	defer all.mu.Unlock()

@@ -72,7 +72,8 @@ func (d *Downloader) Get(ctx context.Context, rawURL, name string, opts *Options
 // request with a body. The Result
 // then holds only the number of bytes transferred (Written) and the name that the complete file would
 // have had (see Downloader.Partial). It is nil if no bytes were transferred.
-func (d *Downloader) Do(ctx context.Context, req *fetch.Request, name string, opts *Options) (*Result, error) {
+func (d *Downloader) Do(ctx context.Context, req *fetch.Request, name string,
+	opts *Options) (*Result, error) {
 	if opts == nil {
 		opts = &Options{}
 	}

@@ -49,7 +49,6 @@ func (t *transfer) open(ctx context.Context) (*fetch.Response, error) {
 	return resp, nil
 }
 
-// nextRequest returns the next request.
 func (t *transfer) nextRequest() (*fetch.Request, error) {
 	req := *t.req
 	req.WantDigest = t.wantsDigest()
@@ -100,7 +99,8 @@ func (t *transfer) nextRequest() (*fetch.Request, error) {
 // complete.
 func (t *transfer) accept(ctx context.Context, resp *fetch.Response) error {
 	if resp.Kind == fetch.KindNone && t.opts.Checksum != "" {
-		return &fetch.Error{Code: fetch.ErrChecksum, Err: errors.New("the server reported that there is no content")}
+		return &fetch.Error{Code: fetch.ErrChecksum,
+			Err: errors.New("the server reported that there is no content")}
 	}
 	if t.done == 0 {
 		t.stated = nil
@@ -193,13 +193,15 @@ func (t *transfer) fill(ctx context.Context, resp *fetch.Response) error {
 	switch {
 	case len(t.req.Ranges) > 0: // the response is saved as it is
 	case !resp.Range.IsZero():
-		if requested.IsZero() && !fromEnd || resp.Range.Offset != requested.Offset || requested.Length > 0 && resp.Range.Length > requested.Length {
+		tooLong := requested.Length > 0 && resp.Range.Length > requested.Length
+		if requested.IsZero() && !fromEnd || resp.Range.Offset != requested.Offset || tooLong {
 			return &fetch.Error{Code: fetch.ErrProtocol, Err: errWrongRange}
 		}
 	case !requested.IsZero():
 		if t.object.Size >= 0 {
 			if requested.Offset >= t.object.Size {
-				return &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("the resource has %d bytes", t.object.Size)}
+				return &fetch.Error{Code: fetch.ErrRange,
+					Err: fmt.Errorf("the resource has %d bytes", t.object.Size)}
 			}
 			t.want = t.object.Size - requested.Offset
 			if requested.Length > 0 {
@@ -228,8 +230,8 @@ func (t *transfer) locate(resp *fetch.Response) (fetch.Range, error) {
 	case t.object.Size >= 0:
 		requested = requested.Of(t.object.Size)
 	default:
-		return requested, &fetch.Error{Code: fetch.ErrRange,
-			Err: fmt.Errorf("the server does not report the size, so the last %d bytes cannot be located", -requested.Offset)}
+		return requested, &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf(
+			"the server does not report the size, so the last %d bytes cannot be located", -requested.Offset)}
 	}
 	t.req.Range = requested
 	return requested, nil

@@ -52,7 +52,7 @@ func (f *toFile) prepare(ctx context.Context) error {
 
 // searchOwnPart looks for the part of Options.ResumePart.
 func (f *toFile) searchOwnPart(ctx context.Context) error {
-	if !f.opts.ResumePart || f.requested == "" || f.req.Sends() || !f.req.Range.IsZero() || len(f.req.Ranges) > 0 {
+	if !f.opts.ResumePart || f.requested == "" || !resumable(f.req) {
 		return nil
 	}
 	if err := f.openDir(false); err != nil {
@@ -70,7 +70,6 @@ func (f *toFile) searchOwnPart(ctx context.Context) error {
 
 func (k *Known) usable() bool { return k != nil && k.Size >= 0 && !k.ModTime.IsZero() }
 
-// knownToSuffice reports whether Options.Known makes a request unnecessary.
 func (f *toFile) knownToSuffice() bool {
 	return f.opts.Known.usable() && f.suffices(f.opts.Known.Size, f.opts.Known.ModTime)
 }
@@ -101,14 +100,13 @@ func (f *toFile) compare(resp *fetch.Response) error {
 	case f.suffices(f.want, resp.ModTime):
 		return f.keepExisting()
 	case f.opts.Exists == Resume && !f.old.Mode().IsRegular():
-		return &fs.PathError{Op: "resume", Path: f.path(f.name), Err: errNotRegular}
+		return f.pathError("resume", errNotRegular)
 	case f.old.IsDir() && (f.opts.Exists == Overwrite || f.opts.Exists == Newer):
-		return &fs.PathError{Op: "replace", Path: f.path(f.name), Err: errors.New("it is a directory")}
+		return f.pathError("replace", errors.New("it is a directory"))
 	}
 	return nil
 }
 
-// lookUp sets old to the file that has the name, if any.
 func (f *toFile) lookUp() error {
 	if f.oldName == f.name {
 		return nil
@@ -140,7 +138,6 @@ func (f *toFile) suffices(size int64, modTime time.Time) bool {
 	return false
 }
 
-// keepExisting ends the transfer and keeps the existing file.
 func (f *toFile) keepExisting() error {
 	f.outcome = Unchanged
 	switch f.opts.Exists {
@@ -155,7 +152,6 @@ func (f *toFile) keepExisting() error {
 	return errNotNeeded
 }
 
-// describeSaved completes r if the file was saved.
 func (f *toFile) describeSaved(r *Result) {
 	r.Name, r.ModTime = f.path(f.name), f.modTime
 	if f.memory != nil {
@@ -280,7 +276,6 @@ func (f *toFile) restart(reason string) {
 	}
 }
 
-// resume resumes the part of an earlier run.
 func (f *toFile) resume(ctx context.Context, p *part, rec *record, size int64) error {
 	f.part, f.begun, f.replace = p, true, rec.Replace
 	if err := f.checkExisting(rec, size); err != nil {
@@ -325,19 +320,18 @@ func (f *toFile) resume(ctx context.Context, p *part, rec *record, size int64) e
 // checkExisting returns an error if a file has the name of the part's file and the part does not
 // extend it.
 func (f *toFile) checkExisting(rec *record, size int64) error {
-	if err := f.lookUp(); err != nil || f.old == nil || f.replace || rec.Missing != nil || f.opts.Exists != Resume {
+	err := f.lookUp()
+	switch {
+	case err != nil || f.old == nil || f.replace || rec.Missing != nil || f.opts.Exists != Resume:
 		return err
-	}
-	if !f.old.Mode().IsRegular() {
-		return &fs.PathError{Op: "resume", Path: f.path(f.name), Err: errNotRegular}
-	}
-	if f.old.Size() <= size && !f.part.extends(f.name) {
+	case !f.old.Mode().IsRegular():
+		return f.pathError("resume", errNotRegular)
+	case f.old.Size() <= size && !f.part.extends(f.name):
 		return f.notBeginning()
 	}
 	return nil
 }
 
-// A contextReader returns an error once its context is done.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader

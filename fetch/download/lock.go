@@ -47,7 +47,8 @@ const lockChecksum = "sha256:"
 // returns an error if ReadLocks would refuse the line.
 func (m *Manifest) LockLine() ([]byte, error) {
 	line := lockLine{Name: m.Name, Size: &m.Size, SHA256: strings.TrimPrefix(m.Checksum, lockChecksum),
-		ContentType: m.ContentType, ETag: m.ETag, ModTime: m.ModTime.UTC(), Time: m.Time.UTC().Truncate(time.Second)}
+		ContentType: m.ContentType, ETag: m.ETag, ModTime: m.ModTime.UTC(),
+		Time: m.Time.UTC().Truncate(time.Second)}
 	for i, u := range m.URLs {
 		u = u.WithoutPassword().WithoutFragment()
 		if i == 0 {

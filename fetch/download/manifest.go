@@ -71,7 +71,8 @@ func (m *Manifest) AddMirror(u uri.URI) {
 //
 // Otherwise the URLs are tried one by one for the whole file, until one sends the right size and
 // checksum. If all fail, the error is that of the last.
-func (d *Downloader) DoSources(ctx context.Context, m *Manifest, name string, opts *Options) (res *Result, err error) {
+func (d *Downloader) DoSources(ctx context.Context, m *Manifest, name string,
+	opts *Options) (res *Result, err error) {
 	if opts == nil {
 		opts = &Options{}
 	}
@@ -112,7 +113,8 @@ func (d *Downloader) trySources(ctx context.Context, size int64, requests []*fet
 	o := *opts
 	o.Response = func(resp *fetch.Response) error {
 		if resp.Range.IsZero() && resp.Size >= 0 && size >= 0 && resp.Size != size {
-			return otherContent(resp.URL, fmt.Errorf("the resource has %d bytes, expected %d", resp.Size, size))
+			return otherContent(resp.URL,
+				fmt.Errorf("the resource has %d bytes, expected %d", resp.Size, size))
 		}
 		if opts.Response != nil {
 			return opts.Response(resp)
@@ -153,7 +155,8 @@ func (d *Downloader) DoLocked(ctx context.Context, m *Manifest, opts *Options) (
 		opts = &Options{}
 	}
 	if len(m.URLs) == 0 {
-		return nil, &fetch.Error{Op: "get", Code: fetch.ErrRequest, Err: errors.New("a manifest without URLs")}
+		return nil, &fetch.Error{Op: "get", Code: fetch.ErrRequest,
+			Err: errors.New("a manifest without URLs")}
 	}
 	o := *opts
 	first := m.URLs[0]

@@ -66,10 +66,14 @@ func nameFor(req *fetch.Request, meta *fetch.Meta) string {
 // the modification time costs one.
 func (d *Downloader) expected(req *fetch.Request) string {
 	x, err := d.Client.Explain(req)
-	if err != nil || x.Expected == nil || x.Expected.Name == "" || x.Expected.Kind != fetch.KindObject || x.Expected.Form != nil {
+	if err != nil || x.Expected == nil {
 		return ""
 	}
-	return nameFor(req, x.Expected)
+	meta := x.Expected
+	if meta.Name == "" || meta.Kind != fetch.KindObject || meta.Form != nil {
+		return ""
+	}
+	return nameFor(req, meta)
 }
 
 // lastElement returns the last element of the path of u as a file name, or "". URLs without
@@ -118,7 +122,6 @@ var extensions = map[string]string{
 	"message/rfc822":         ".eml",
 }
 
-// extension returns the file extension of a content type, including the dot, or "".
 func extension(contentType string) string {
 	t, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -163,7 +166,8 @@ func (e *nameError) Error() string        { return fmt.Sprintf("%q %s", e.name, 
 func (e *nameError) Is(target error) bool { return target == fs.ErrInvalid }
 
 // errLongName is returned before the transfer for a name that the file system would refuse after it.
-var errLongName error = &fetch.Error{Code: fetch.ErrFile, Err: errors.New("file name too long"), Hint: "choose a shorter name"}
+var errLongName error = &fetch.Error{Code: fetch.ErrFile,
+	Err: errors.New("file name too long"), Hint: "choose a shorter name"}
 
 // maxName is the maximum length of file names, in bytes.
 const maxName = 255

@@ -42,7 +42,6 @@ func (m *numbers) place(file string, exists Exists, link func(string) error) (st
 	return "", fmt.Errorf("%s and all numbered names: %w", name, fs.ErrExist)
 }
 
-// first returns the first number that may be free.
 func (m *numbers) first(file string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

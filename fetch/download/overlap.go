@@ -120,8 +120,11 @@ func (t *transfer) checkVersion(resp *fetch.Response) error {
 // needsBeginning reports whether the beginning of the resource must be compared before the overlap. A
 // validator or a required checksum makes that unnecessary.
 func (t *transfer) needsBeginning() bool {
+	if !t.byOverlap || t.sameBeginning || t.opts.Checksum != "" {
+		return false
+	}
 	scheme, _ := t.client.Scheme(t.req.URL.Scheme())
-	return t.byOverlap && !t.sameBeginning && t.opts.Checksum == "" && scheme.Ranges && t.object.Guard().IsZero() && t.overlapFrom() > 0
+	return scheme.Ranges && t.object.Guard().IsZero() && t.overlapFrom() > 0
 }
 
 func (t *transfer) beginningLength() int64 { return min(beginningSize, t.done-overlapSize) }
@@ -156,7 +159,7 @@ func (t *transfer) acceptBeginning(ctx context.Context, resp *fetch.Response) er
 	case err != nil:
 		return err
 	case len(received) < len(existing):
-		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("received %d of %d bytes", len(received), len(existing))}
+		return truncated("received %d of %d bytes", len(received), len(existing))
 	}
 	t.sameBeginning = true
 	return errAgain

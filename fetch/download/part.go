@@ -76,19 +76,14 @@ func (f *toFile) completePath() string {
 }
 
 var (
-	// errLocked is returned for a part that another transfer is writing.
 	errLocked = errors.New("another transfer is writing it")
 	// errRaced is returned if another transfer has created, removed or renamed the part concurrently.
-	errRaced = errors.New("another transfer changed the partial file")
-	// errForeign is returned for a part that belongs to another URL.
-	errForeign = errors.New("it belongs to another URL")
-	// errNoRecord is returned for a part without a usable record.
+	errRaced    = errors.New("another transfer changed the partial file")
+	errForeign  = errors.New("it belongs to another URL")
 	errNoRecord = errors.New("its record is missing or invalid")
 	// errLinked is returned for a part with other hard links, which must not be written to.
-	errLinked = errors.New("it has other hard links")
-	// errEmpty is returned for a part of size 0.
-	errEmpty = errors.New("it is empty")
-	// errNotRegular is returned for a directory, a device, a symbolic link or the like.
+	errLinked     = errors.New("it has other hard links")
+	errEmpty      = errors.New("it is empty")
 	errNotRegular = errors.New("it is not a regular file")
 )
 
@@ -156,7 +151,6 @@ func (p *part) clear(url string) error {
 	return nil
 }
 
-// isNamed reports whether f still has the name of the part.
 func (p *part) isNamed(f file) bool {
 	named, err := p.dir.lstat(p.names.part)
 	if err != nil {
@@ -166,7 +160,6 @@ func (p *part) isNamed(f file) bool {
 	return err == nil && os.SameFile(named, opened)
 }
 
-// openOld opens and locks the existing part.
 func (p *part) openOld() (file, error) {
 	f, err := openRegular(p.dir, p.names.part, os.O_RDWR)
 	if err != nil {
@@ -230,7 +223,6 @@ func (p *part) save(r *record) error {
 	return writeRecord(p.dir, p.names, r, p.sync == SyncEach)
 }
 
-// recordDue reports whether a transfer in segments should save the record again.
 func (p *part) recordDue() bool { return time.Since(p.recorded) >= p.interval }
 
 // writeAt returns a separate writer for the bytes from offset on, because the kernel moves bytes only
@@ -270,7 +262,6 @@ func (p *part) removeRecord() error {
 	return ignoreMissing(p.dir.remove(p.names.record))
 }
 
-// remove removes the part and its record.
 func (p *part) remove() error {
 	return errors.Join(
 		ignoreMissing(p.dir.remove(p.names.record)),
@@ -285,7 +276,6 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// closeLocked unlocks and closes a file.
 func closeLocked(f file) error {
 	filelock.Unlock(f)
 	return f.Close()

@@ -47,7 +47,8 @@ func (d *Downloader) doPieces(ctx context.Context, m *Manifest, urls []uri.URI, 
 	if err != nil {
 		return nil, asError(err, first)
 	}
-	p := &pieceTransfer{d: d, file: m, opts: opts, sums: sums, sources: urls, done: make([]bool, len(m.Pieces.Sums))}
+	p := &pieceTransfer{d: d, file: m, opts: opts, sums: sums, sources: urls,
+		done: make([]bool, len(m.Pieces.Sums))}
 	res, err := p.run(ctx, name)
 	if err != nil {
 		return nil, (&transfer{req: first}).finish(err)
@@ -55,7 +56,6 @@ func (d *Downloader) doPieces(ctx context.Context, m *Manifest, urls []uri.URI, 
 	return res, nil
 }
 
-// A pieceTransfer retrieves the pieces of one file.
 type pieceTransfer struct {
 	d    *Downloader
 	file *Manifest
@@ -97,7 +97,8 @@ func (p *pieceTransfer) run(ctx context.Context, name string) (*Result, error) {
 			result.Outcome = Unchanged
 			return result, nil
 		case e == Resume:
-			return nil, &fetch.Error{Code: fetch.ErrChanged, Err: fmt.Errorf("%s exists and is a different file", result.Name)}
+			return nil, &fetch.Error{Code: fetch.ErrChanged,
+				Err: fmt.Errorf("%s exists and is a different file", result.Name)}
 		}
 	}
 	if err := p.prepare(ctx, dir, base); err != nil {
@@ -125,7 +126,8 @@ func (p *pieceTransfer) run(ctx context.Context, name string) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result.Name, result.Written, result.SHA256, result.Proof = to.path(final), p.written, p.sums.hex256(), p.sums.proof()
+	result.Name, result.Written = to.path(final), p.written
+	result.SHA256, result.Proof = p.sums.hex256(), p.sums.proof()
 	if p.resp != nil {
 		result.URL, result.Meta = p.resp.URL, p.resp.Meta
 		result.Meta.Size, result.Meta.Range = p.file.Size, fetch.Range{}
@@ -164,7 +166,6 @@ func (p *pieceTransfer) verifyPieces(ctx context.Context, f io.ReaderAt) error {
 	return nil
 }
 
-// prepare opens the part of an earlier run, or creates one.
 func (p *pieceTransfer) prepare(ctx context.Context, dir directory, name string) (err error) {
 	clear(p.done)
 	p.size = 0
@@ -191,7 +192,8 @@ func (p *pieceTransfer) prepare(ctx context.Context, dir directory, name string)
 }
 
 func (p *pieceTransfer) record() *record {
-	r := &record{Version: recordVersion, Tool: p.d.Tool, URL: p.file.URLs[0].WithoutUserinfo().String(), Size: p.file.Size}
+	r := &record{Version: recordVersion, Tool: p.d.Tool, Size: p.file.Size,
+		URL: p.file.URLs[0].WithoutUserinfo().String()}
 	for i, done := range p.done {
 		at := p.span(i)
 		switch n := len(r.Missing); {
@@ -205,7 +207,6 @@ func (p *pieceTransfer) record() *record {
 	return r
 }
 
-// retrieve retrieves the missing pieces.
 func (p *pieceTransfer) retrieve(ctx context.Context) error {
 	p.taken, p.changed = slices.Clone(p.done), make(chan struct{})
 	group, ctx := errgroup.WithContext(ctx)
@@ -300,7 +301,11 @@ func (p *pieceTransfer) take(ctx context.Context) (first, last int, err error) {
 		p.mu.Lock()
 		changed := p.changed
 		if first = slices.Index(p.taken, false); first >= 0 {
-			for last = first; last < len(p.taken) && !p.taken[last] && (last == first || p.span(last)[1]-p.span(first)[0] <= batch); last++ {
+			end := p.span(first)[0] + batch
+			for last = first; last < len(p.taken) && !p.taken[last]; last++ {
+				if last > first && p.span(last)[1] > end {
+					break
+				}
 				p.taken[last] = true
 			}
 		}
@@ -365,7 +370,8 @@ func (p *pieceTransfer) exchange(ctx context.Context, u uri.URI, first, last int
 		h := p.file.Pieces.New()
 		h.Write(piece)
 		if !bytes.Equal(h.Sum(nil), p.file.Pieces.Sums[i]) {
-			return i - first, otherContent(u, fmt.Errorf("%w: the bytes from %d to %d do not match their hash", errOtherContent, at[0], at[1]-1))
+			return i - first, otherContent(u, fmt.Errorf("%w: the bytes from %d to %d do not match their hash",
+				errOtherContent, at[0], at[1]-1))
 		}
 		if _, err := w.Write(piece); err != nil {
 			return i - first, err
@@ -377,7 +383,6 @@ func (p *pieceTransfer) exchange(ctx context.Context, u uri.URI, first, last int
 	return last - first, nil
 }
 
-// recordResponse records resp and passes it to the hook.
 func (p *pieceTransfer) recordResponse(resp *fetch.Response) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -406,7 +411,6 @@ func (p *pieceTransfer) seek(resp *fetch.Response, u uri.URI, offset int64) erro
 	return nil
 }
 
-// recordPiece records that piece i is in the part.
 func (p *pieceTransfer) recordPiece(i int) (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -429,7 +433,8 @@ func readPiece(r io.Reader, b []byte, n int64) ([]byte, error) {
 	buf := bytes.NewBuffer(b)
 	m, err := io.CopyN(buf, r, n)
 	if err == io.EOF {
-		err = &fetch.Error{Op: "get", Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("received %d of %d bytes of a piece", m, n)}
+		err = &fetch.Error{Op: "get", Code: fetch.ErrTruncated, Retry: true,
+			Err: fmt.Errorf("received %d of %d bytes of a piece", m, n)}
 	}
 	return buf.Bytes(), err
 }

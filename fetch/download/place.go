@@ -21,15 +21,17 @@ func newPlace(d *Downloader, dir, file string) place {
 	return place{d: d, where: path.Join(".", dir, below), requested: name, name: name}
 }
 
-// path returns the path below the root of a name in the directory.
 func (p *place) path(name string) string { return path.Join(p.where, name) }
 
-// openDir opens the directory. If create is true, it is created if necessary.
 func (p *place) openDir(create bool) (err error) {
 	if p.dir == nil {
 		p.dir, err = p.d.dirs.get(p.d.Root, p.where, create)
 	}
 	return err
+}
+
+func (p *place) pathError(op string, err error) error {
+	return &fs.PathError{Op: op, Path: p.path(p.name), Err: err}
 }
 
 // inDir calls do with the directory, which is created if necessary. If it was removed while it was
@@ -61,7 +63,6 @@ func (p *place) removeStrayRecord() {
 // hasPart reports whether a file has a part. If that is unknown, it returns true.
 func hasPart(dir directory, name string) bool { return !dir.isAbsent(namesFor(name).part) }
 
-// closeDir releases the directory.
 func (p *place) closeDir() {
 	if p.dir != nil {
 		p.d.dirs.put(p.dir)

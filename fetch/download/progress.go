@@ -43,7 +43,6 @@ func (p *progress) add(n int64) {
 // exceed forgets the size, so that a later run does not take the bytes for the whole resource.
 func (p *progress) exceed() { p.exceeded, p.object.Size = true, -1 }
 
-// reset records that nothing has been transferred.
 func (p *progress) reset() {
 	p.before, p.sameBeginning = fetch.Version{}, false
 	p.form, p.mayRewind, p.exceeded = form{}, false, false
@@ -53,7 +52,6 @@ func (p *progress) reset() {
 // complete reports whether all bytes have been transferred. It is false for an empty resource.
 func (p *progress) complete() bool { return p.done > 0 && p.done == p.want && !p.byOverlap }
 
-// divide turns the transfer into one in segments.
 func (p *progress) divide(missing []span) {
 	p.missing = nil
 	for _, m := range missing {
@@ -61,7 +59,6 @@ func (p *progress) divide(missing []span) {
 	}
 }
 
-// unfinished returns the missing ranges of a transfer in segments.
 func (p *progress) unfinished() []span {
 	var all []span
 	for _, m := range p.missing {

@@ -82,7 +82,6 @@ func (d *Downloader) Partial(name string) (bytes int64, written time.Time) {
 	return bytes, info.ModTime()
 }
 
-// readRecord reads and validates a record.
 func readRecord(dir directory, name string) (*record, error) {
 	f, err := openRegular(dir, name, os.O_RDONLY)
 	if err != nil {

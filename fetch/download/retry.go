@@ -12,9 +12,9 @@ import (
 )
 
 // defaultRetry is used for the zero fields of Options.Retry.
-var defaultRetry = retry.Policy{Tries: 5, Wait: time.Second, MaxWait: time.Minute, MaxRetryAfter: time.Minute, Transient: fetch.Transient}
+var defaultRetry = retry.Policy{Tries: 5, Wait: time.Second, MaxWait: time.Minute,
+	MaxRetryAfter: time.Minute, Transient: fetch.Transient}
 
-// A retrier decides whether to retry, and when.
 type retrier struct {
 	retry.Policy
 	failed int         // consecutive failures

@@ -3,7 +3,6 @@ package download
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -28,9 +27,11 @@ var (
 // and one segment if grow may divide it later.
 func (t *transfer) plan(resp *fetch.Response) []span {
 	auto := t.opts.Segments == AutoSegments
+	if t.opts.Segments < 2 && !auto || t.forwardOnly || t.oneStream || t.done > 0 || t.want < 0 {
+		return nil
+	}
 	scheme, _ := t.client.Scheme(resp.URL.Scheme())
-	if t.forwardOnly || t.oneStream || t.opts.Segments < 2 && !auto || t.done > 0 || t.want < 0 || t.req.Sends() ||
-		!resp.Range.IsZero() || !t.req.Range.IsZero() || t.object.Guard().IsZero() || !scheme.Ranges {
+	if !resumable(t.req) || !resp.Range.IsZero() || t.object.Guard().IsZero() || !scheme.Ranges {
 		return nil
 	}
 	whole := span{0, t.want}
@@ -123,7 +124,6 @@ func (s *scheduler) nextSegment() *span {
 	return piece
 }
 
-// workerEnds records that a worker ends.
 func (s *scheduler) workerEnds() {
 	if s.workers--; s.workers == 0 {
 		close(s.ended)
@@ -193,7 +193,10 @@ func (s *scheduler) alone(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var e *fetch.Error
-	if !errors.As(err, &e) || s.workers > 1 || s.failure == nil || e.Code != fetch.ErrBusy && e.Code != fetch.ErrRefused {
+	if s.workers > 1 || s.failure == nil || !errors.As(err, &e) {
+		return err
+	}
+	if e.Code != fetch.ErrBusy && e.Code != fetch.ErrRefused {
 		return err
 	}
 	dup := *e
@@ -220,7 +223,8 @@ func (s *scheduler) giveUp(ctx context.Context, piece *span, err error) error {
 // isRefusal reports whether err, for a range, leaves the hope that the server sends the whole resource.
 func isRefusal(err error) bool {
 	switch fetch.CodeOf(err) {
-	case fetch.ErrProtocol, fetch.ErrRange, fetch.ErrChanged, fetch.ErrNotModified, fetch.ErrRefused, fetch.ErrServer:
+	case fetch.ErrProtocol, fetch.ErrRange, fetch.ErrChanged, fetch.ErrNotModified,
+		fetch.ErrRefused, fetch.ErrServer:
 		return true
 	}
 	return err == errUnproven
@@ -233,10 +237,11 @@ func (s *scheduler) continueFirst(piece *span, resp *fetch.Response) error {
 	defer resp.Body.Close()
 	s.prove(piece, true)
 	offset := s.rest(piece)[0]
-	return s.copy(piece, resp, offset, s.transfer.want-offset, func(n int64) error { return s.countFirst(piece, n) })
+	return s.copy(piece, resp, offset, s.transfer.want-offset, func(n int64) error {
+		return s.countFirst(piece, n)
+	})
 }
 
-// retrieve requests the rest of piece and copies it.
 func (s *scheduler) retrieve(ctx context.Context, piece *span) error {
 	resp, sent, err := s.request(ctx, piece)
 	if err != nil {
@@ -248,7 +253,8 @@ func (s *scheduler) retrieve(ctx context.Context, piece *span) error {
 
 // copy copies the rest of piece from the body of resp, which begins at offset. Left limits the bytes, or
 // is -1.
-func (s *scheduler) copy(piece *span, resp *fetch.Response, offset, left int64, count func(n int64) error) error {
+func (s *scheduler) copy(piece *span, resp *fetch.Response, offset, left int64,
+	count func(n int64) error) error {
 	begin := s.rest(piece)[0]
 	w, err := s.transfer.dest.writeAt(begin)
 	if err != nil {
@@ -265,7 +271,7 @@ func (s *scheduler) copy(piece *span, resp *fetch.Response, offset, left int64, 
 	case fetch.CodeOf(err) == fetch.ErrRange, missing == 0 && fetch.CodeOf(err) == fetch.ErrProtocol:
 		return errIgnored
 	case err == nil && missing > 0:
-		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("%d bytes of a range are missing", missing)}
+		return truncated("%d bytes of a range are missing", missing)
 	}
 	return err
 }
@@ -365,7 +371,8 @@ func (s *scheduler) request(ctx context.Context, piece *span) (*fetch.Response, 
 	defer s.mu.Unlock()
 	if err = t.recordResponse(resp); err == nil {
 		v, _ := t.judge(resp)
-		if v != sameVersion || resp.Range.IsZero() || resp.Range.Offset != rest[0] || piece.length() == 0 || t.addDigests(resp) != nil {
+		isRest := !resp.Range.IsZero() && resp.Range.Offset == rest[0]
+		if v != sameVersion || !isRest || piece.length() == 0 || t.addDigests(resp) != nil {
 			err = errUnproven
 		}
 	}
@@ -399,7 +406,8 @@ func (t *transfer) copyRest(ctx context.Context) error {
 	req.IfChanged = fetch.Validator{}
 	resp, err := t.client.Do(ctx, &req)
 	if err != nil {
-		if t.refusesResume(err) && fetch.CodeOf(err) != fetch.ErrRefused && fetch.CodeOf(err) != fetch.ErrServer {
+		code := fetch.CodeOf(err)
+		if t.refusesResume(err) && code != fetch.ErrRefused && code != fetch.ErrServer {
 			err = t.contradicted(err)
 		}
 		return err
@@ -440,7 +448,7 @@ func (t *transfer) copyRest(ctx context.Context) error {
 		case out.err != nil:
 			return out.err
 		case err == nil && piece.length() > 0:
-			err = &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("%d bytes are missing", piece.length())}
+			err = truncated("%d bytes are missing", piece.length())
 		}
 		if err != nil {
 			return err

@@ -80,7 +80,6 @@ func (s *sink) write(p []byte) (consumed int, written []byte) {
 	return len(p), rest[:n]
 }
 
-// compare compares the beginning of p and returns the rest.
 func (s *sink) compare(p []byte) (rest []byte) {
 	rest, s.err = s.check.compare(p)
 	if s.check.left == 0 {
@@ -89,7 +88,6 @@ func (s *sink) compare(p []byte) (rest []byte) {
 	return rest
 }
 
-// recordWrite records that n bytes were written, and err.
 func (s *sink) recordWrite(n int64, err error) {
 	if n > 0 {
 		if s.left >= 0 {
@@ -152,7 +150,6 @@ func (s *sink) ReadFrom(r io.Reader) (int64, error) {
 	}
 }
 
-// digests reports whether the bytes are digested.
 func (s *sink) digests() bool { return s.sums != nil && s.sums.active() }
 
 // file returns the file that the next bytes go to, or nil if they must go through Write.
@@ -203,7 +200,8 @@ func (s *sink) local(file *os.File, err error) bool {
 	if !errors.As(err, &pe) || pe.Path != file.Name() {
 		return false
 	}
-	for _, remote := range []error{os.ErrDeadlineExceeded, net.ErrClosed, syscall.ECONNRESET, syscall.ECONNABORTED,
+	for _, remote := range []error{os.ErrDeadlineExceeded, net.ErrClosed,
+		syscall.ECONNRESET, syscall.ECONNABORTED,
 		syscall.ETIMEDOUT, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN, syscall.ENOTCONN} {
 		if errors.Is(err, remote) {
 			return false

@@ -100,7 +100,6 @@ func (d *Downloader) Flush() error {
 	return nil
 }
 
-// syncFiles syncs files and their directories.
 func (d *Downloader) syncFiles(files []savedFile) error {
 	var all error
 	synced := map[string]bool{}

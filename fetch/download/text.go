@@ -8,7 +8,8 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-var existsNames = []string{NewName: "new_name", Overwrite: "overwrite", Skip: "skip", Resume: "resume", Newer: "newer"}
+var existsNames = []string{
+	NewName: "new_name", Overwrite: "overwrite", Skip: "skip", Resume: "resume", Newer: "newer"}
 
 // String returns "new_name", "overwrite", "skip", "resume" or "newer".
 func (e Exists) String() string {

@@ -57,7 +57,6 @@ func newToFile(d *Downloader, req *fetch.Request, name string, opts *Options, s 
 	return f
 }
 
-// close releases the resources of the transfer.
 func (f *toFile) close() {
 	f.closePart()
 	f.forgetExisting()
@@ -148,7 +147,6 @@ func partMode(old fs.FileInfo, exists Exists) fs.FileMode {
 	return 0o666
 }
 
-// Write writes to memory, or to the part if p does not fit there.
 func (f *toFile) Write(p []byte) (int, error) {
 	if f.part == nil && f.existing == nil && len(p) <= len(f.memory)-f.size {
 		f.size += copy(f.memory[f.size:], p)
@@ -186,7 +184,6 @@ func (f *toFile) osFile() *os.File {
 	return file
 }
 
-// rewind discards what has been written.
 func (f *toFile) rewind() error {
 	f.size, f.out = 0, 0
 	if f.part == nil {
@@ -212,7 +209,7 @@ func (f *toFile) truncate(n int64) error {
 // also called before the first byte.
 func (f *toFile) written() error {
 	f.beginWriting()
-	if f.part == nil || max(f.done, f.want) < recordFrom || !f.continuable() {
+	if f.part == nil || max(f.done, f.want) < recordFrom || !resumable(f.req) {
 		return nil
 	}
 	if !f.part.recorded.IsZero() && (f.missing == nil || !f.part.recordDue()) {
@@ -234,14 +231,15 @@ func (f *toFile) beginWriting() {
 	f.out = f.done
 }
 
-// continuable reports whether a later run could resume the part.
-func (f *toFile) continuable() bool {
-	return !f.req.Sends() && f.req.Range.IsZero() && len(f.req.Ranges) == 0
+// resumable reports whether the response to req can be resumed: it is the whole content of a resource.
+func resumable(req *fetch.Request) bool {
+	return !req.Sends() && req.Range.IsZero() && len(req.Ranges) == 0
 }
 
 func (f *toFile) record() *record {
 	v := f.known()
-	return &record{Version: recordVersion, Tool: f.d.Tool, URL: f.url(), ETag: v.ETag, ModTime: v.ModTime, Size: v.Size,
+	return &record{Version: recordVersion, Tool: f.d.Tool, URL: f.url(),
+		ETag: v.ETag, ModTime: v.ModTime, Size: v.Size,
 		Type: f.form.mediaType, Coding: f.form.coding, Digests: f.stated,
 		Replace: f.replace || f.opts.Exists == Overwrite || f.opts.Exists == Newer, Missing: f.unfinished()}
 }
@@ -278,7 +276,7 @@ func (f *toFile) digest(ctx context.Context) error {
 
 // abandon ends a failed transfer. If keep is true, a part that a later run could resume is kept.
 func (f *toFile) abandon(keep bool) {
-	keep = keep && f.done > 0 && f.continuable() && (f.adopted == 0 || !f.exceeded)
+	keep = keep && f.done > 0 && resumable(f.req) && (f.adopted == 0 || !f.exceeded)
 	if f.part == nil && (!keep || f.memory == nil || f.spill() != nil) {
 		return
 	}

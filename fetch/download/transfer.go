@@ -79,8 +79,10 @@ type transfer struct {
 	openEnded   bool         // a complete range was received, and more may follow
 }
 
-func newTransfer(c *fetch.Client, req *fetch.Request, opts *Options, s *sums, p *progress, dest destination, w io.Writer) *transfer {
-	t := &transfer{progress: p, client: c, req: req, opts: opts, retrier: newRetrier(opts.Retry), sums: s, dest: dest}
+func newTransfer(c *fetch.Client, req *fetch.Request, opts *Options, s *sums, p *progress,
+	dest destination, w io.Writer) *transfer {
+	t := &transfer{progress: p, client: c, req: req, opts: opts, sums: s, dest: dest,
+		retrier: newRetrier(opts.Retry)}
 	t.out = &sink{w: w, sums: s, left: -1, count: t.count}
 	return t
 }
@@ -179,7 +181,6 @@ func (t *transfer) exchange(ctx context.Context) error {
 	return t.checkEnd(resp, before, err)
 }
 
-// recordResponse records a response and reports it to the caller.
 func (t *transfer) recordResponse(resp *fetch.Response) error {
 	t.last = resp
 	if t.opts.Response != nil {
@@ -231,9 +232,9 @@ func (t *transfer) checkEnd(resp *fetch.Response, before int64, err error) error
 		t.exceed()
 		return &lastError{err}
 	case err == nil && t.done < t.want:
-		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
-			Err: fmt.Errorf("received %d of %d bytes", t.done, t.want)}
-	case err == nil && t.want < 0 && resp.Range.Offset > t.req.Range.Offset && resp.Range.Length > 0 && t.req.Range.Length == 0:
+		return truncated("received %d of %d bytes", t.done, t.want)
+	case err == nil && t.want < 0 && t.req.Range.Length == 0 &&
+		resp.Range.Offset > t.req.Range.Offset && resp.Range.Length > 0:
 		t.openEnded = true // servers may send less than the rest (RFC 9110, section 15.3.7)
 		return errAgain
 	}
@@ -251,6 +252,11 @@ func (t *transfer) isWrong(err error) bool {
 		return t.complete()
 	}
 	return t.want >= 0 && t.done > t.want
+}
+
+// truncated returns an error after which the rest is requested.
+func truncated(format string, args ...any) error {
+	return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf(format, args...)}
 }
 
 var errTooMuch = errors.New("it has more bytes than announced")
@@ -277,7 +283,6 @@ func (t *transfer) finish(err error) error {
 	return &dup
 }
 
-// result describes a successful transfer.
 func (t *transfer) result() *Result {
 	r := &Result{Outcome: Saved, Size: t.done, Written: t.received, SHA256: t.sums.hex256(), Proof: t.proof()}
 	if t.last != nil {

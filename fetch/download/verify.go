@@ -10,7 +10,8 @@ import (
 // responses belong together. A server may need longer to compute it than the client waits, so a
 // request that is repeated after a failure does not ask.
 func (t *transfer) wantsDigest() bool {
-	return (t.req.WantDigest || t.resumed || t.opts.Segments > 1) && t.retrier.failed == 0 && len(t.stated) == 0
+	decides := t.req.WantDigest || t.resumed || t.opts.Segments > 1
+	return decides && t.retrier.failed == 0 && len(t.stated) == 0
 }
 
 // addDigests adds the digests of the whole resource that resp states. It returns an error if
@@ -62,14 +63,16 @@ func (t *transfer) doubtful(err error) bool {
 // proof returns the digest that proves the content, or nil. A body that arrived in one response was
 // also verified by the digests that its Body or the driver verify.
 func (t *transfer) proof() *fetch.Digest {
-	if d := t.sums.proof(); d != nil || t.last == nil || t.exchanges != 1 || t.undigested || t.received < t.done {
+	d := t.sums.proof()
+	if d != nil || t.last == nil || t.exchanges != 1 || t.undigested || t.received < t.done {
 		return d
 	}
-	if d := fetch.StrongestDigest(t.last.Digests); d.Algorithm != "" && t.req.Range.IsZero() && t.last.Range.IsZero() {
-		if d.Covers == fetch.CoversEncoded {
-			d.By += ", encoded"
-		}
-		return &d
+	stated := fetch.StrongestDigest(t.last.Digests)
+	if stated.Algorithm == "" || !t.req.Range.IsZero() || !t.last.Range.IsZero() {
+		return nil
 	}
-	return nil
+	if stated.Covers == fetch.CoversEncoded {
+		stated.By += ", encoded"
+	}
+	return &stated
 }

@@ -64,7 +64,6 @@ func (r *Result) Event(path string) Event {
 	return ev
 }
 
-// failure returns the event of a job on url that failed with err.
 func failure(url string, err error) Event {
 	r := Result{URL: url}
 	r.end(err)

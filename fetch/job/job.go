@@ -89,7 +89,6 @@ const (
 // MaxData is the maximum length of Job.Data in bytes, because jobs are sent through queues.
 const MaxData = 512 << 10
 
-// formType is the default content type of Job.Data.
 const formType = "application/x-www-form-urlencoded"
 
 // Decode reads a Job from JSON and validates it.
@@ -216,7 +215,6 @@ func (j *Job) checkNumbers() *FieldError {
 	return nil
 }
 
-// partial reports whether the job requests only a part of the content.
 func (j *Job) partial() bool { return !j.Range.IsZero() || len(j.Ranges) > 0 }
 
 func isPart(r fetch.Range) bool {

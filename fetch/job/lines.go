@@ -48,7 +48,6 @@ func Lines(r io.Reader) iter.Seq2[Line, error] {
 	}
 }
 
-// An endReader stores the last error of r.
 type endReader struct {
 	r   io.Reader
 	err error

@@ -60,7 +60,6 @@ func (u *run) matches(ctx context.Context, resp *fetch.Response) error {
 	}
 }
 
-// matchJob returns the job for an entry that matches the pattern.
 func (u *run) matchJob(resp *fetch.Response, e fetch.Entry) *Job {
 	j := *u.job
 	j.URL, j.From, j.IfChanged = e.URL, resp.URL, fetch.Validator{}

@@ -81,7 +81,6 @@ type Result struct {
 	Err error `json:"-"`
 }
 
-// resultJSON is the JSON form of a Result.
 type resultJSON struct {
 	*plainResult
 	Bytes      *int64  `json:"bytes,omitempty"`
@@ -116,7 +115,6 @@ func (r *Result) UnmarshalJSON(data []byte) error {
 
 func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
 
-// newResult returns the result of a job that starts now.
 func newResult(j *Job) *Result {
 	r := &Result{URL: j.URL.Redacted(), Op: j.Op, Depth: j.Depth, Attempt: j.Attempt, Started: time.Now(), Size: -1}
 	if !j.From.IsZero() {
@@ -125,7 +123,6 @@ func newResult(j *Job) *Result {
 	return r
 }
 
-// recordResponse records the metadata of a response.
 func (r *Result) recordResponse(resp *fetch.Response) {
 	r.Kind, r.ContentType, r.ETag, r.ModTime = resp.Kind.String(), resp.ContentType, resp.ETag, resp.ModTime
 	r.Capture = resp.Capture
@@ -146,7 +143,6 @@ func (r *Result) setFinal(redacted string) {
 	}
 }
 
-// recordDownload records the result of a successful download.
 func (r *Result) recordDownload(d *download.Result) {
 	r.Outcome, r.Path, r.Size, r.Received, r.SHA256, r.Proof = d.Outcome, d.Name, d.Size, d.Written, d.SHA256, d.Proof
 	r.FramedByClose = d.Outcome == download.Saved && d.Proof == nil && d.Meta.Framing == fetch.FramedByClose
@@ -161,7 +157,6 @@ func (r *Result) recordDownload(d *download.Result) {
 	}
 }
 
-// recordUnmodified records the server's "not modified" response.
 func (r *Result) recordUnmodified(err error) {
 	r.Outcome = Unchanged
 	if e := (*fetch.Error)(nil); errors.As(err, &e) {
@@ -172,7 +167,6 @@ func (r *Result) recordUnmodified(err error) {
 	}
 }
 
-// end sets the elapsed time of r and, if err is not nil, the failure.
 func (r *Result) end(err error) {
 	r.Elapsed = time.Since(r.Started)
 	if err == nil {

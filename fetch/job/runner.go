@@ -112,7 +112,6 @@ func (r *Runner) Run(ctx context.Context, j *Job, h *Hooks) *Result {
 	return u.result
 }
 
-// A run is a job being run.
 type run struct {
 	*Runner
 	*Hooks
@@ -121,7 +120,6 @@ type run struct {
 	result *Result
 }
 
-// recordResponse records resp and passes it to the hook.
 func (u *run) recordResponse(resp *fetch.Response) error {
 	u.result.recordResponse(resp)
 	if u.Response != nil {
@@ -130,14 +128,12 @@ func (u *run) recordResponse(resp *fetch.Response) error {
 	return nil
 }
 
-// policy returns the policy of the Runner, with the hook of the job.
 func (u *run) policy() retry.Policy {
 	p := u.Runner.Retry
 	p.Report = u.Hooks.Retry
 	return p
 }
 
-// retry calls f with the retries of the job.
 func (u *run) retry(ctx context.Context, f func() error) error {
 	return download.Retry(ctx, u.policy(), f)
 }
@@ -253,7 +249,6 @@ func (u *run) listing(resp *fetch.Response) error {
 	return nil
 }
 
-// countEntries returns entries, counting them as they pass.
 func (u *run) countEntries(entries iter.Seq2[fetch.Entry, error]) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
 		for e, err := range entries {
@@ -267,7 +262,6 @@ func (u *run) countEntries(entries iter.Seq2[fetch.Entry, error]) iter.Seq2[fetc
 	}
 }
 
-// get saves the content, or processes it as a listing.
 func (u *run) get(ctx context.Context, req *fetch.Request) error {
 	dir, name := u.job.file()
 	opts := &download.Options{
@@ -349,7 +343,6 @@ func (u *run) follow(ctx context.Context, resp *fetch.Response) error {
 	return err
 }
 
-// fail returns an error about the job.
 func (u *run) fail(op string, code fetch.Code, err error) error {
 	return &fetch.Error{Op: op, URL: u.job.URL.Redacted(), Code: code, Err: err}
 }

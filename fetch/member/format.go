@@ -108,7 +108,6 @@ func (a *archive) classify(err error) error {
 	return err
 }
 
-// A body is the content of a member. Its end is that of the member.
 type body struct {
 	io.Reader
 	archive *archive

@@ -123,7 +123,6 @@ func isFile(failed *fetch.Error) bool {
 // fetch.Resource.
 const head = 64 << 10
 
-// An archive is an open archive.
 type archive struct {
 	*fetch.Resource
 	url     uri.URI // before redirects
@@ -150,7 +149,6 @@ func open(ctx context.Context, c *fetch.Client, req *fetch.Request, u uri.URI) (
 	return a, nil
 }
 
-// serve returns the response to req, for the member of that name.
 func (a *archive) serve(req *fetch.Request, name string) (*fetch.Response, error) {
 	if name != "" && !isSafe(name) {
 		return nil, a.notFound(name)
@@ -161,7 +159,6 @@ func (a *archive) serve(req *fetch.Request, name string) (*fetch.Response, error
 	return a.serveTar(req, name)
 }
 
-// isDir reports whether a name, as in a URL, is that of a directory.
 func isDir(name string) bool { return name == "" || strings.HasSuffix(name, "/") }
 
 func (a *archive) notFound(name string) error {

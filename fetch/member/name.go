@@ -35,7 +35,6 @@ func entry(archive uri.URI, name string, size int64, modTime time.Time) fetch.En
 	return fetch.Entry{URL: join(archive, name), Name: name, Rel: "item", ContentType: fetch.TypeByName(name), Size: size, ModTime: modTime}
 }
 
-// part returns the part of a listing for an entry.
 func part(e fetch.Entry) driver.Part {
 	if e.Kind == fetch.EntryError {
 		return driver.URIListPart(e.Name, e)

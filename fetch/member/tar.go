@@ -108,7 +108,6 @@ func (a *archive) serveTarFile(req *fetch.Request, t *tar.Reader, h *tar.Header)
 	return resp, nil
 }
 
-// serveTarDir returns the listing of the members below the directory name.
 func (a *archive) serveTarDir(req *fetch.Request, t *tar.Reader, name string) (*fetch.Response, error) {
 	resp := respondListing(req.URL.WithoutFragment())
 	if req.Op == fetch.OpStat {

@@ -25,7 +25,6 @@ const (
 	maxAround = 256 << 10
 )
 
-// serveZip returns the response to req from a zip file.
 func (a *archive) serveZip(req *fetch.Request, name string) (*fetch.Response, error) {
 	files, err := a.readDirectory()
 	if err != nil {
@@ -136,7 +135,6 @@ func (a *archive) serveFile(req *fetch.Request, f *zip.File) (*fetch.Response, e
 	return resp, nil
 }
 
-// readDirectory returns the files of a zip file.
 func (a *archive) readDirectory() ([]*zip.File, error) {
 	r, size, err := a.random()
 	if err != nil {

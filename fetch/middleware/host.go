@@ -49,7 +49,6 @@ type heldKey struct {
 	host  string
 }
 
-// hosts counts the exchanges with each host.
 type hosts struct {
 	max   int
 	mu    sync.Mutex

@@ -48,7 +48,6 @@ func slowed(of func(host string) (l *limiter, release func())) fetch.Middleware 
 	}
 }
 
-// A limiter limits the rate of bodies.
 type limiter struct {
 	*rate.Limiter
 	burst int // maximum bytes per read; small, so that the rate is even
@@ -114,7 +113,6 @@ func slow(ctx context.Context, body io.ReadCloser, l *limiter) io.ReadCloser {
 	return b
 }
 
-// A slowBody reads no faster than its limiter allows.
 type slowBody struct {
 	io.ReadCloser
 	ctx     context.Context
@@ -138,7 +136,6 @@ func (b *slowBody) wait(n int) error {
 	return retry.Sleep(b.ctx, b.limiter.ReserveN(time.Now(), n).Delay())
 }
 
-// A slowSource is a slowBody with a WriteTo method.
 type slowSource struct {
 	*slowBody
 	source io.WriterTo

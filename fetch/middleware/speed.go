@@ -106,7 +106,6 @@ func (b *timedBody) Close() error {
 	return err
 }
 
-// A timedSource is a timedBody with a WriteTo method.
 type timedSource struct {
 	*timedBody
 	source io.WriterTo
