@@ -65,15 +65,16 @@ func (j *Jar) SetCookies(u *url.URL, cookies []*http.Cookie) {
 // on the name prefixes __Secure- and __Host-.
 func (j *Jar) accept(u *url.URL, c *http.Cookie) (*cookie, bool) {
 	host, protected := strings.ToLower(u.Hostname()), u.Scheme == "https"
-	result := &cookie{name: c.Name, value: quotedValue(c), path: c.Path, secure: c.Secure, httpOnly: c.HttpOnly}
+	result := &cookie{name: c.Name, value: quotedValue(c), path: c.Path,
+		secure: c.Secure, httpOnly: c.HttpOnly}
 	if result.path == "" || result.path[0] != '/' {
 		result.path = directory(u.Path)
 	}
-	ok := true
-	if result.domain, result.hostOnly, ok = domainOf(host, c.Domain); !ok || !result.fits() || result.secure && !protected {
-		return nil, false
-	}
+	var ok bool
+	result.domain, result.hostOnly, ok = domainOf(host, c.Domain)
 	switch {
+	case !ok || !result.fits() || result.secure && !protected:
+		return nil, false
 	case !result.keepsPrefix() || result.isCalled("__Host-") && (c.Domain != "" || c.Path != "/"):
 		return nil, false
 	case !protected && j.shadows(result):
@@ -96,7 +97,8 @@ func (j *Jar) accept(u *url.URL, c *http.Cookie) (*cookie, bool) {
 
 // fits reports whether c is within the bounds and can be sent and saved.
 func (c *cookie) fits() bool {
-	return isSendable(c.name, c.value) && !strings.ContainsFunc(c.path, isControl) && len(c.name)+len(c.value) <= maxCookie && len(c.path) <= maxPath
+	return isSendable(c.name, c.value) && !strings.ContainsFunc(c.path, isControl) &&
+		len(c.name)+len(c.value) <= maxCookie && len(c.path) <= maxPath
 }
 
 // isCalled reports whether the name of c begins with prefix. It ignores case, because servers may do
@@ -162,10 +164,11 @@ func directory(path string) string {
 	return path[:i]
 }
 
-// pathMatches reports whether a request for the path asked gets a cookie with path (RFC 6265, section
+// pathMatches reports whether a request for requestPath gets a cookie with path (RFC 6265, section
 // 5.1.4).
 func pathMatches(requestPath, path string) bool {
-	return requestPath == path || strings.HasPrefix(requestPath, path) && (strings.HasSuffix(path, "/") || requestPath[len(path)] == '/')
+	rest, ok := strings.CutPrefix(requestPath, path)
+	return ok && (rest == "" || rest[0] == '/' || strings.HasSuffix(path, "/"))
 }
 
 // put stores c and replaces an older version. If c has expired, it only removes that.
@@ -229,8 +232,8 @@ func (j *Jar) Cookies(u *url.URL) []*http.Cookie {
 	defer j.mu.Unlock()
 	var matching []*cookie
 	for _, c := range j.sites[site(host)] {
-		if (c.hostOnly && host == c.domain || !c.hostOnly && below(host, c.domain)) && pathMatches(path, c.path) &&
-			(!c.secure || u.Scheme == "https") && !j.expired(c) {
+		isHost := host == c.domain || !c.hostOnly && below(host, c.domain)
+		if isHost && pathMatches(path, c.path) && (!c.secure || u.Scheme == "https") && !j.expired(c) {
 			matching = append(matching, c)
 		}
 	}

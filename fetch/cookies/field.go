@@ -180,7 +180,8 @@ func parseDate(text string) (date time.Time, ok bool) {
 }
 
 func isDateDelimiter(r rune) bool {
-	return r == '\t' || r >= ' ' && r <= '/' || r >= ';' && r <= '@' || r >= '[' && r <= '`' || r >= '{' && r <= '~'
+	return r == '\t' || r >= ' ' && r <= '/' || r >= ';' && r <= '@' ||
+		r >= '[' && r <= '`' || r >= '{' && r <= '~'
 }
 
 // leadingNumber returns the number at the beginning of token and its number of digits. Numbers of

@@ -164,7 +164,8 @@ func (c *cookie) line() string {
 	if !c.expires.IsZero() {
 		expires = c.expires.Unix()
 	}
-	return strings.Join([]string{domain, truth(!c.hostOnly), c.path, truth(c.secure), strconv.FormatInt(expires, 10), c.name, c.value}, "\t") + "\n"
+	return strings.Join([]string{domain, truth(!c.hostOnly), c.path, truth(c.secure),
+		strconv.FormatInt(expires, 10), c.name, c.value}, "\t") + "\n"
 }
 
 func truth(b bool) string { return strings.ToUpper(strconv.FormatBool(b)) }

@@ -55,7 +55,8 @@ const (
 // malformed, every call returns an error.
 func New(ctx context.Context, c *fetch.Client, rawURL string) *FS {
 	root, err := uri.Parse(rawURL)
-	return &FS{ctx: ctx, client: c, root: root, err: err, listed: !hasPaths(root), dirs: make(map[string]map[string]fetch.Entry)}
+	return &FS{ctx: ctx, client: c, root: root, err: err, listed: !hasPaths(root),
+		dirs: make(map[string]map[string]fetch.Entry)}
 }
 
 // Open implements fs.FS. If name cannot be opened as a file, it is tried as a directory.
@@ -103,8 +104,8 @@ func (f *FS) open(op, name string) (*fetch.Resource, error) {
 // mayBeDir reports whether a name that could not be opened as a file may be a directory.
 func mayBeDir(err error) bool {
 	switch fetch.CodeOf(err) {
-	case fetch.ErrURL, fetch.ErrScheme, fetch.ErrPolicy, fetch.ErrNetwork, fetch.ErrTLS, fetch.ErrAuth, fetch.ErrBusy,
-		fetch.ErrInterrupted, fetch.ErrTooLarge:
+	case fetch.ErrURL, fetch.ErrScheme, fetch.ErrPolicy, fetch.ErrNetwork, fetch.ErrTLS, fetch.ErrAuth,
+		fetch.ErrBusy, fetch.ErrInterrupted, fetch.ErrTooLarge:
 		return false
 	}
 	return true

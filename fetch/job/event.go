@@ -23,10 +23,11 @@ type Event struct {
 	Entries  int64          `json:"entries,omitempty"` // listed
 	Seconds  float64        `json:"seconds,omitempty"`
 	Rate     float64        `json:"rate,omitempty"`            // saved: received bytes per second
-	Proof    *fetch.Digest  `json:"proof,omitempty"`           // saved: the digest that the content was verified with
+	Proof    *fetch.Digest  `json:"proof,omitempty"`           // saved: see Result.Proof
 	Closed   bool           `json:"framed_by_close,omitempty"` // saved: see Result.FramedByClose
 	Capture  *fetch.Capture `json:"capture,omitempty"`         // of the archive that the content comes from
-	Reason   string         `json:"reason,omitempty"`          // skipped: "exists", "no_content" or, in trees, "not_wanted" or "moved"
+	// Reason of skipped: "exists", "no_content" or, in trees, "not_wanted" or "moved".
+	Reason string `json:"reason,omitempty"`
 
 	// These are set if Name is "failed".
 	Class   string      `json:"class,omitempty"` // a fetch.Code
@@ -39,7 +40,8 @@ type Event struct {
 // Event returns the event for r. Path is the file name to report. The outcomes Described and Taken
 // have no event; Name is then empty.
 func (r *Result) Event(path string) Event {
-	ev := Event{Name: string(r.Outcome), URL: r.URL, Path: path, Seconds: r.Elapsed.Seconds(), FinalURL: r.FinalURL, Status: r.Status, Capture: r.Capture}
+	ev := Event{Name: string(r.Outcome), URL: r.URL, Path: path, Seconds: r.Elapsed.Seconds(),
+		FinalURL: r.FinalURL, Status: r.Status, Capture: r.Capture}
 	switch r.Outcome {
 	case Saved:
 		if size := r.Size; size >= 0 {

@@ -22,7 +22,8 @@ func ExitStatus(class fetch.Code) int {
 		return 7
 	case fetch.ErrNotFound, fetch.ErrRefused, fetch.ErrBusy, fetch.ErrServer, fetch.ErrRange:
 		return 8
-	case fetch.ErrScheme, fetch.ErrNotRetrievable, fetch.ErrInteractive, fetch.ErrNeedSearch, fetch.ErrNeedForm:
+	case fetch.ErrScheme, fetch.ErrNotRetrievable, fetch.ErrInteractive, fetch.ErrNeedSearch,
+		fetch.ErrNeedForm:
 		return 16
 	case fetch.ErrPolicy:
 		return 17

@@ -145,7 +145,8 @@ func (j *Job) eachText(do func(field, text string) error) error {
 		}
 	}
 	for _, f := range []struct{ name, text string }{
-		{"view", j.View}, {"if_changed", j.IfChanged.ETag}, {"output", j.Output}, {"checksum", j.Checksum}, {"method", j.Method}, {"data", j.Data},
+		{"view", j.View}, {"if_changed", j.IfChanged.ETag}, {"output", j.Output},
+		{"checksum", j.Checksum}, {"method", j.Method}, {"data", j.Data},
 	} {
 		if err := do(f.name, f.text); err != nil {
 			return err
@@ -200,7 +201,8 @@ func (j *Job) checkNumbers() *FieldError {
 	case j.Attempt < 0:
 		return &FieldError{"attempt", "must not be negative"}
 	case j.Segments < download.AutoSegments || j.Segments > maxSegments:
-		return &FieldError{"segments", fmt.Sprintf("must be 0 to %d, or %d for automatic", maxSegments, download.AutoSegments)}
+		return &FieldError{"segments",
+			fmt.Sprintf("must be 0 to %d, or %d for automatic", maxSegments, download.AutoSegments)}
 	case j.Known != nil && j.Known.Size < -1:
 		return &FieldError{"known", "the size must not be negative"}
 	case !isPart(j.Range), slices.ContainsFunc(j.Ranges, func(r fetch.Range) bool { return !isPart(r) }):
@@ -257,6 +259,7 @@ func (j *Job) checkSent() *FieldError {
 		field = "method"
 	}
 	sends := j.Data != "" || j.Upload != nil || j.Method != "" && j.Method != "GET"
+	segments := j.Segments > 1 || j.Segments == download.AutoSegments
 	switch {
 	case strings.ContainsFunc(j.Method, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return &FieldError{"method", "must be one word"}
@@ -266,7 +269,7 @@ func (j *Job) checkSent() *FieldError {
 		return &FieldError{"data", "excludes Upload"}
 	case sends && j.Op != fetch.OpGet:
 		return &FieldError{field, "can only be sent with a get"}
-	case sends && (j.Exists == download.Resume || j.Exists == download.Newer || j.Segments > 1 || j.Segments == download.AutoSegments):
+	case sends && (j.Exists == download.Resume || j.Exists == download.Newer || segments):
 		return &FieldError{field, "cannot be combined with resume, newer or segments"}
 	}
 	return nil
@@ -280,7 +283,8 @@ func (j *Job) checkOutput() *FieldError {
 		return &FieldError{"output", "is neither a file nor a directory"}
 	}
 	for _, path := range []string{dir, name} {
-		if err := download.CheckName(path); err != nil && fetch.CodeOf(err) != fetch.ErrFile { // the download will say so
+		err := download.CheckName(path)
+		if err != nil && fetch.CodeOf(err) != fetch.ErrFile { // the download will say so
 			return &FieldError{"output", err.Error()}
 		}
 	}
@@ -315,7 +319,8 @@ func (j *Job) Request() (*fetch.Request, error) {
 	if err := j.Validate(); err != nil {
 		return nil, err
 	}
-	req := &fetch.Request{URL: j.URL, Op: j.Op, From: j.From, Range: j.Range, Ranges: j.Ranges, IfChanged: j.IfChanged, Accept: j.Accept, View: j.View, Form: j.Form, Method: j.Method}
+	req := &fetch.Request{URL: j.URL, Op: j.Op, From: j.From, Range: j.Range, Ranges: j.Ranges,
+		IfChanged: j.IfChanged, Accept: j.Accept, View: j.View, Form: j.Form, Method: j.Method}
 	if len(j.Header) > 0 {
 		req.Header = make(textproto.MIMEHeader, len(j.Header))
 	}

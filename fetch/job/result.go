@@ -92,7 +92,8 @@ type plainResult Result
 
 // MarshalJSON implements [json.Marshaler].
 func (r Result) MarshalJSON() ([]byte, error) {
-	v := resultJSON{plainResult: (*plainResult)(&r), Seconds: r.Elapsed.Seconds(), RetryAfter: r.RetryAfter.Seconds()}
+	v := resultJSON{plainResult: (*plainResult)(&r),
+		Seconds: r.Elapsed.Seconds(), RetryAfter: r.RetryAfter.Seconds()}
 	if r.Size >= 0 {
 		v.Bytes = &r.Size
 	}
@@ -116,7 +117,8 @@ func (r *Result) UnmarshalJSON(data []byte) error {
 func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
 
 func newResult(j *Job) *Result {
-	r := &Result{URL: j.URL.Redacted(), Op: j.Op, Depth: j.Depth, Attempt: j.Attempt, Started: time.Now(), Size: -1}
+	r := &Result{URL: j.URL.Redacted(), Op: j.Op, Depth: j.Depth, Attempt: j.Attempt,
+		Started: time.Now(), Size: -1}
 	if !j.From.IsZero() {
 		r.From = j.From.Redacted()
 	}
@@ -144,7 +146,8 @@ func (r *Result) setFinal(redacted string) {
 }
 
 func (r *Result) recordDownload(d *download.Result) {
-	r.Outcome, r.Path, r.Size, r.Received, r.SHA256, r.Proof = d.Outcome, d.Name, d.Size, d.Written, d.SHA256, d.Proof
+	r.Outcome, r.Path, r.Size, r.Received = d.Outcome, d.Name, d.Size, d.Written
+	r.SHA256, r.Proof = d.SHA256, d.Proof
 	r.FramedByClose = d.Outcome == download.Saved && d.Proof == nil && d.Meta.Framing == fetch.FramedByClose
 	switch d.Outcome {
 	case NoContent:

@@ -1,9 +1,7 @@
 package member
 
 import (
-	"archive/tar"
 	"archive/zip"
-	"compress/flate"
 	"compress/gzip"
 	"errors"
 	"io"
@@ -83,25 +81,24 @@ func decompress(r io.Reader, f format) (io.Reader, error) {
 }
 
 func newZstd(r io.Reader) (io.Reader, error) {
-	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(maxWindow))
 }
 
 // classify returns err, which may be that of a decoder, with the class of its cause.
 func (a *archive) classify(err error) error {
-	var corrupt flate.CorruptInputError
 	var e *fetch.Error
 	switch {
 	case errors.As(err, &e), err == io.EOF:
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return &fetch.Error{Code: fetch.ErrTruncated, Err: err}
-	case errors.Is(err, zip.ErrChecksum), errors.Is(err, gzip.ErrChecksum), errors.Is(err, zstd.ErrCRCMismatch):
+	case errors.Is(err, zip.ErrChecksum), errors.Is(err, gzip.ErrChecksum),
+		errors.Is(err, zstd.ErrCRCMismatch):
 		return &fetch.Error{Code: fetch.ErrChecksum, Err: err}
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
 		return unsupported("a zstd window of more than %d bytes", maxWindow)
 	case errors.Is(err, zip.ErrAlgorithm):
 		return unsupported("%v", err)
-	case errors.As(err, &corrupt), errors.Is(err, zip.ErrFormat), errors.Is(err, tar.ErrHeader), errors.Is(err, gzip.ErrHeader):
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
 	default:
 		return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
 	}

@@ -64,8 +64,9 @@ func join(archive uri.URI, name string) uri.URI {
 }
 
 // suffixes are the names under which a listing of a file is that of an archive.
-var suffixes = []string{".zip", ".jar", ".war", ".ear", ".apk", ".aar", ".whl", ".egg", ".nupkg", ".epub", ".wacz", ".cbz", ".xpi",
-	".kmz", ".odt", ".ods", ".odp", ".docx", ".xlsx", ".pptx", ".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst"}
+var suffixes = []string{".zip", ".jar", ".war", ".ear", ".apk", ".aar", ".whl", ".egg", ".nupkg",
+	".epub", ".wacz", ".cbz", ".xpi", ".kmz", ".odt", ".ods", ".odp", ".docx", ".xlsx", ".pptx",
+	".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst"}
 
 func hasSuffix(u uri.URI) bool {
 	name := strings.ToLower(u.LastSegment())
@@ -73,7 +74,8 @@ func hasSuffix(u uri.URI) bool {
 }
 
 // Fallback serves requests for members, and listings of archives. It implements fetch.Fallback.
-func (o Options) Fallback(ctx context.Context, c *fetch.Client, req *fetch.Request, failed *fetch.Error) (*fetch.Response, error) {
+func (o Options) Fallback(ctx context.Context, c *fetch.Client, req *fetch.Request,
+	failed *fetch.Error) (*fetch.Response, error) {
 	if ctx.Value(probe{}) != nil {
 		return nil, nil
 	}
@@ -108,15 +110,24 @@ type probe struct{}
 // not ask the server.
 func isAbsent(ctx context.Context, c *fetch.Client, req *fetch.Request, failed *fetch.Error) bool {
 	if req.Op == fetch.OpList && errors.Is(failed, errors.ErrUnsupported) {
-		_, err := c.Stat(context.WithValue(ctx, probe{}, true), &fetch.Request{URL: req.URL, From: req.From, Anonymous: req.Anonymous, Header: req.Header})
+		_, err := c.Stat(context.WithValue(ctx, probe{}, true), onBehalfOf(req, req.URL))
 		return fetch.CodeOf(err) == fetch.ErrNotFound
 	}
 	return failed.Code == fetch.ErrNotFound
 }
 
+// onBehalfOf returns a request for u under the policy of req, with its login.
+func onBehalfOf(req *fetch.Request, u uri.URI) *fetch.Request {
+	return &fetch.Request{URL: u, From: req.From, Anonymous: req.Anonymous, Header: req.Header}
+}
+
 // isFile reports whether the error of a listing may be that of a file.
 func isFile(failed *fetch.Error) bool {
-	return failed.Code == fetch.ErrNotRetrievable || failed.Code == fetch.ErrRefused || failed.Code == fetch.ErrNotFound
+	switch failed.Code {
+	case fetch.ErrNotRetrievable, fetch.ErrRefused, fetch.ErrNotFound:
+		return true
+	}
+	return false
 }
 
 // head is the size of the first range. It contains the marks of all formats, and is a block of a
@@ -134,7 +145,9 @@ type archive struct {
 
 // open opens an archive. It returns nil and nil for a resource in any other format.
 func open(ctx context.Context, c *fetch.Client, req *fetch.Request, u uri.URI) (*archive, error) {
-	r, err := c.Open(ctx, &fetch.Request{URL: u, From: req.From, Anonymous: req.Anonymous, Header: req.Header, Range: fetch.Range{Length: head}})
+	beginning := onBehalfOf(req, u)
+	beginning.Range.Length = head
+	r, err := c.Open(ctx, beginning)
 	if err != nil {
 		return nil, err
 	}
@@ -163,9 +176,9 @@ func isDir(name string) bool { return name == "" || strings.HasSuffix(name, "/")
 
 func (a *archive) notFound(name string) error {
 	if isDir(name) {
-		return &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("%s has no members below %q", a.url.Redacted(), name)}
+		return fail(fetch.ErrNotFound, "%s has no members below %q", a.url.Redacted(), name)
 	}
-	return &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("%s has no member %q", a.url.Redacted(), name)}
+	return fail(fetch.ErrNotFound, "%s has no member %q", a.url.Redacted(), name)
 }
 
 // respond returns the response for a member. The caller sets Body, unless req requests only metadata.
@@ -177,9 +190,9 @@ func respond(req *fetch.Request, e fetch.Entry) (*fetch.Response, error) {
 	case fetch.OpGet, fetch.OpStat:
 		return resp, nil
 	case fetch.OpList:
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("not a directory: %w", errors.ErrUnsupported)}
+		return nil, fail(fetch.ErrNotRetrievable, "not a directory: %w", errors.ErrUnsupported)
 	}
-	return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("members of archives have no sessions: %w", errors.ErrUnsupported)}
+	return nil, fail(fetch.ErrNotRetrievable, "members of archives have no sessions: %w", errors.ErrUnsupported)
 }
 
 // listType is the media type of a listing (RFC 2483, section 5).
@@ -196,15 +209,22 @@ func respondListing(u uri.URI) *fetch.Response {
 // unmodified returns an error if req requests a member only if it has changed, and it has not.
 func unmodified(req *fetch.Request, v fetch.Validator) error {
 	known := req.IfChanged
-	same := known.ETag != "" && known.ETag == v.ETag || known.ETag == "" && !known.ModTime.IsZero() && known.ModTime.Equal(v.ModTime)
+	same := known.ETag == v.ETag
+	if known.ETag == "" {
+		same = !known.ModTime.IsZero() && known.ModTime.Equal(v.ModTime)
+	}
 	if !same || !req.Range.IsZero() {
 		return nil
 	}
-	return &fetch.Error{Code: fetch.ErrNotModified, Err: errors.New("the member has not changed")}
+	return fail(fetch.ErrNotModified, "the member has not changed")
 }
 
 // unsupported returns the error for a member or an archive that cannot be read. It does not match
 // errors.ErrUnsupported, after which callers would try another operation.
 func unsupported(format string, args ...any) error {
-	return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf(format, args...)}
+	return fail(fetch.ErrNotRetrievable, format, args...)
+}
+
+func fail(code fetch.Code, format string, args ...any) *fetch.Error {
+	return &fetch.Error{Code: code, Err: fmt.Errorf(format, args...)}
 }

@@ -32,7 +32,8 @@ func entry(archive uri.URI, name string, size int64, modTime time.Time) fetch.En
 	if !fetch.PlausibleTime(modTime) {
 		modTime = time.Time{}
 	}
-	return fetch.Entry{URL: join(archive, name), Name: name, Rel: "item", ContentType: fetch.TypeByName(name), Size: size, ModTime: modTime}
+	return fetch.Entry{URL: join(archive, name), Name: name, Rel: "item",
+		ContentType: fetch.TypeByName(name), Size: size, ModTime: modTime}
 }
 
 func part(e fetch.Entry) driver.Part {

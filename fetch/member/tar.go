@@ -2,7 +2,6 @@ package member
 
 import (
 	"archive/tar"
-	"fmt"
 	"io"
 	"strings"
 
@@ -32,8 +31,9 @@ func (a *archive) serveTar(req *fetch.Request, name string) (*fetch.Response, er
 		case found == name:
 			return a.serveTarFile(req, t, h)
 		case strings.HasPrefix(found, name+"/"):
-			return nil, &fetch.Error{Code: fetch.ErrRefused, Reason: fetch.Reason{Kind: fetch.ReasonDirectory},
-				Err: fmt.Errorf("it is a directory: %s", join(a.url, name+"/").Redacted())}
+			err := fail(fetch.ErrRefused, "it is a directory: %s", join(a.url, name+"/").Redacted())
+			err.Reason.Kind = fetch.ReasonDirectory
+			return nil, err
 		}
 	}
 }
@@ -62,7 +62,7 @@ type limited struct {
 func (l *limited) Read(p []byte) (int, error) {
 	n, err := l.r.Read(p)
 	if l.got += int64(n); l.limit > 0 && l.got > l.limit {
-		return 0, &fetch.Error{Code: fetch.ErrTooLarge, Err: fmt.Errorf("more than %d decompressed bytes", l.limit)}
+		return 0, fail(fetch.ErrTooLarge, "more than %d decompressed bytes", l.limit)
 	}
 	return n, err
 }

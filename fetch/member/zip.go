@@ -80,7 +80,7 @@ func find(files []*zip.File, name string) (found *zip.File, err error) {
 			continue
 		}
 		if found != nil {
-			return nil, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("several members have the name %q", name)}
+			return nil, fail(fetch.ErrProtocol, "several members have the name %q", name)
 		}
 		found = f
 	}
@@ -118,10 +118,12 @@ func (a *archive) serveFile(req *fetch.Request, f *zip.File) (*fetch.Response, e
 		a.Close()
 		return resp, nil
 	}
-	switch {
-	case f.Flags&encrypted != 0:
+	if f.Flags&encrypted != 0 {
 		return nil, unsupported("the member is encrypted")
-	case f.Method != zip.Store && f.Method != zip.Deflate && f.Method != zstdMethod && f.Method != deprecatedZstdMethod:
+	}
+	switch f.Method {
+	case zip.Store, zip.Deflate, zstdMethod, deprecatedZstdMethod:
+	default:
 		return nil, unsupported("compression method %d", f.Method)
 	}
 	if a.Ranges() && f.CompressedSize64 >= longMember {
@@ -166,6 +168,8 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
+const hintWhole = "retrieve the whole archive, and open it as a local file"
+
 // random returns the content for random access, and its size.
 func (a *archive) random() (io.ReaderAt, int64, error) {
 	size := a.Size()
@@ -181,8 +185,8 @@ func (a *archive) random() (io.ReaderAt, int64, error) {
 			return bytes.NewReader(whole), int64(len(whole)), nil
 		}
 	}
-	err := unsupported("the server has no ranges, which a zip file of more than %d bytes takes", maxWhole)
-	err.(*fetch.Error).Hint = "retrieve the whole archive, and open it as a local file"
+	err := fail(fetch.ErrNotRetrievable, "the server has no ranges, which a zip file of more than %d bytes takes", maxWhole)
+	err.Hint = hintWhole
 	return nil, 0, err
 }
 
@@ -194,7 +198,7 @@ type budget struct {
 
 func (b *budget) ReadAt(p []byte, offset int64) (int, error) {
 	if int64(len(p)) > b.left {
-		return 0, &fetch.Error{Code: fetch.ErrTooLarge, Err: errors.New("the directory of the zip file is longer than stated")}
+		return 0, fail(fetch.ErrTooLarge, "the directory of the zip file is longer than stated")
 	}
 	b.left -= int64(len(p))
 	return b.r.ReadAt(p, offset)
@@ -237,8 +241,10 @@ func checkEnd(r io.ReaderAt, size int64) (int64, error) {
 		return 0, err
 	}
 	le := binary.LittleEndian
-	files, length, offset := uint64(le.Uint16(tail[10:])), uint64(le.Uint32(tail[12:])), uint64(le.Uint32(tail[16:]))
-	if files == math.MaxUint16 || length == math.MaxUint16 || length == math.MaxUint32 || offset == math.MaxUint32 {
+	files, length := uint64(le.Uint16(tail[10:])), uint64(le.Uint32(tail[12:]))
+	offset := le.Uint32(tail[16:])
+	if files == math.MaxUint16 || length == math.MaxUint16 || length == math.MaxUint32 ||
+		offset == math.MaxUint32 {
 		if record, err := readEnd64(r, at-locatorSize); err != nil {
 			return 0, err
 		} else if record != nil {
@@ -247,8 +253,9 @@ func checkEnd(r io.ReaderAt, size int64) (int64, error) {
 	}
 	switch {
 	case length > maxDirectory:
-		return 0, &fetch.Error{Code: fetch.ErrTooLarge, Err: fmt.Errorf("the directory of the zip file has %d bytes, more than %d", length, maxDirectory),
-			Hint: "retrieve the whole archive, and open it as a local file"}
+		err := fail(fetch.ErrTooLarge, "the directory of the zip file has %d bytes, more than %d", length, maxDirectory)
+		err.Hint = hintWhole
+		return 0, err
 	case files > length/recordSize || length > uint64(size):
 		return 0, zip.ErrFormat
 	}
@@ -308,7 +315,7 @@ func checkOverlap(files []*zip.File, size int64) error {
 	left := uint64(size)
 	for _, f := range files {
 		if f.CompressedSize64 > left {
-			return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the members of the zip file overlap, or are longer than the file")}
+			return fail(fetch.ErrProtocol, "the members of the zip file overlap, or are longer than the file")
 		}
 		left -= f.CompressedSize64
 	}

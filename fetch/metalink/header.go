@@ -43,8 +43,9 @@ func fromHeader(base uri.URI, header textproto.MIMEHeader) *file {
 				f.sources = append(f.sources, source{u, priority(params["pri"])})
 			}
 			kind, _, _ := strings.Cut(params["type"], ";")
-			isDocument := strings.EqualFold(strings.TrimSpace(kind), mediaType)
-			if slices.Contains(relations, "describedby") && isDocument && len(f.descriptions) < maxDescriptions {
+			isDocument := slices.Contains(relations, "describedby") &&
+				strings.EqualFold(strings.TrimSpace(kind), mediaType)
+			if isDocument && len(f.descriptions) < maxDescriptions {
 				f.descriptions = append(f.descriptions, description{u, params["name"]})
 			}
 		}
@@ -70,12 +71,11 @@ func digest(header textproto.MIMEHeader) string {
 			if n < 0 || n >= best || err != nil {
 				continue
 			}
-			if size := hashes[n].new().Size(); len(b) == 2*size { // the example of RFC 6249 encodes the digits
+			size := hashes[n].new().Size()
+			if len(b) == 2*size { // the example of RFC 6249 encodes the digits
 				b, err = hex.DecodeString(string(b))
-				if err != nil || len(b) != size {
-					continue
-				}
-			} else if len(b) != size {
+			}
+			if err != nil || len(b) != size {
 				continue
 			}
 			best, found = n, hashes[n].short+":"+hex.EncodeToString(b)

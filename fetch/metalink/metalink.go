@@ -83,8 +83,9 @@ var hashes = []struct {
 	name, short string
 	new         func() hash.Hash
 }{
-	{"sha-512", "sha512", sha512.New}, {"sha-384", "sha384", sha512.New384}, {"sha-256", "sha256", sha256.New},
-	{"sha-224", "sha224", sha256.New224}, {"sha-1", "sha1", sha1.New}, {"md5", "md5", md5.New},
+	{"sha-512", "sha512", sha512.New}, {"sha-384", "sha384", sha512.New384},
+	{"sha-256", "sha256", sha256.New}, {"sha-224", "sha224", sha256.New224},
+	{"sha-1", "sha1", sha1.New}, {"md5", "md5", md5.New},
 }
 
 func rank(name string) int {
@@ -379,7 +380,8 @@ func (f *file) complete() error {
 		case f.size < 0:
 			f.pieces = nil
 		case f.size/p.Length+min(f.size%p.Length, 1) != count:
-			return fmt.Errorf("%s: %d bytes in pieces of %d are not %d pieces", f.name, f.size, p.Length, count)
+			return fmt.Errorf("%s: %d bytes in pieces of %d are not %d pieces",
+				f.name, f.size, p.Length, count)
 		}
 	}
 	return nil

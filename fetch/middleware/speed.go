@@ -35,7 +35,8 @@ func SpeedLimit(bytesPerSecond int64, during time.Duration) fetch.Middleware {
 				resp.Body = fetch.OnClose(resp.Body, cancel)
 				return resp, nil
 			}
-			b := &timedBody{ReadCloser: resp.Body, rate: bytesPerSecond, during: during, window: window, cancel: cancel}
+			b := &timedBody{ReadCloser: resp.Body, rate: bytesPerSecond, during: during,
+				window: window, cancel: cancel}
 			resp.Body = b
 			if source, ok := b.ReadCloser.(io.WriterTo); ok {
 				resp.Body = &timedSource{b, source}

@@ -78,7 +78,8 @@ func (p *Policy) Next(failed int, err error) (pause time.Duration, again bool) {
 
 // Pause returns the pause after failed consecutive failures if the server asked for after, which is
 // limited by MaxRetryAfter. Random returns a number in [0, n) for an argument n.
-func (p *Policy) Pause(failed int, after time.Duration, random func(time.Duration) time.Duration) time.Duration {
+func (p *Policy) Pause(failed int, after time.Duration,
+	random func(time.Duration) time.Duration) time.Duration {
 	if p.MaxRetryAfter > 0 {
 		after = min(after, p.MaxRetryAfter)
 	}

@@ -76,7 +76,8 @@ func Recorder(opts *Options) fetch.Recorder {
 	if meters == nil {
 		meters = api.GetMeterProvider()
 	}
-	r := &recorder{classOnly: opts.ClassOnly, tracer: tracers.Tracer(scopeName, trace.WithSchemaURL(semconv.SchemaURL))}
+	r := &recorder{classOnly: opts.ClassOnly}
+	r.tracer = tracers.Tracer(scopeName, trace.WithSchemaURL(semconv.SchemaURL))
 	r.instruments(meters.Meter(scopeName, metric.WithSchemaURL(semconv.SchemaURL)))
 	return r
 }
@@ -98,7 +99,8 @@ func (r *recorder) instruments(meter metric.Meter) {
 		metric.WithDescription("Content that was read."))
 	r.duration, errs[2] = meter.Float64Histogram(durationName, metric.WithUnit("s"),
 		metric.WithDescription("Time from the beginning of an exchange to the end of its body."),
-		metric.WithExplicitBucketBoundaries(.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800))
+		metric.WithExplicitBucketBoundaries(
+			.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800))
 	if err := errors.Join(errs[:]...); err != nil {
 		api.Handle(err)
 	}
@@ -107,14 +109,16 @@ func (r *recorder) instruments(meter metric.Meter) {
 // Record starts the span of an exchange.
 func (r *recorder) Record(ctx context.Context, req *fetch.Request) *fetch.Recording {
 	u := req.URL
-	attrs := []attribute.KeyValue{semconv.URLFull(URL(u)), semconv.URLScheme(u.Scheme()), opKey.String(req.Op.String())}
+	attrs := []attribute.KeyValue{semconv.URLFull(URL(u)), semconv.URLScheme(u.Scheme()),
+		opKey.String(req.Op.String())}
 	if host := u.Host(); host != "" {
 		attrs = append(attrs, semconv.ServerAddress(host))
 	}
 	if port := u.Port(0); port != 0 {
 		attrs = append(attrs, semconv.ServerPort(int(port)))
 	}
-	ctx, span := r.tracer.Start(ctx, req.Op.String()+" "+u.Scheme(), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attrs...))
+	ctx, span := r.tracer.Start(ctx, req.Op.String()+" "+u.Scheme(),
+		trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attrs...))
 	x := &exchange{recorder: r, ctx: ctx, scheme: u.Scheme(), span: span, start: time.Now()}
 	return &fetch.Recording{Peer: x.peer, Response: x.response, Size: x.size, End: x.end}
 }
@@ -147,7 +151,8 @@ func (x *exchange) peer(conn int, addr net.Addr, state *tls.ConnectionState) {
 func address(addr net.Addr) []attribute.KeyValue {
 	attrs := []attribute.KeyValue{semconv.NetworkTransportKey.String(addr.Network())}
 	if ap, err := netip.ParseAddrPort(addr.String()); err == nil {
-		return append(attrs, semconv.NetworkPeerAddress(ap.Addr().Unmap().String()), semconv.NetworkPeerPort(int(ap.Port())))
+		return append(attrs, semconv.NetworkPeerAddress(ap.Addr().Unmap().String()),
+			semconv.NetworkPeerPort(int(ap.Port())))
 	}
 	return append(attrs, semconv.NetworkPeerAddress(addr.String()))
 }
@@ -208,8 +213,9 @@ func (x *exchange) end(err error) {
 
 // signatures lists the query parameters whose values grant access, as in the semantic conventions of
 // url.full.
-var signatures = map[string]bool{"AWSAccessKeyId": true, "Signature": true, "sig": true, "X-Goog-Signature": true,
-	"X-Amz-Signature": true, "X-Amz-Credential": true, "X-Amz-Security-Token": true}
+var signatures = map[string]bool{"AWSAccessKeyId": true, "Signature": true, "sig": true,
+	"X-Goog-Signature": true,
+	"X-Amz-Signature":  true, "X-Amz-Credential": true, "X-Amz-Security-Token": true}
 
 // URL returns the text of a URL for url.full, without userinfo and signatures.
 func URL(u uri.URI) string {
