@@ -22,8 +22,8 @@ import (
 const (
 	// defaultSources is the number of URLs used in parallel if Options.Segments is 0 or AutoSegments.
 	defaultSources = 4
-	// batch is the size of a request for consecutive pieces, in bytes.
-	batch = 4 << 20
+	// maxBatch is the maximum size of a batch of several pieces, in bytes.
+	maxBatch = 4 << 20
 	// maxPiece is the maximum size of a piece that is kept in memory for its hash, in bytes.
 	maxPiece = 64 << 20
 )
@@ -63,17 +63,20 @@ type pieceTransfer struct {
 	sums *sums
 	part *part
 
+	batches  chan batch    // without a worker; it has room for all of them
+	complete chan struct{} // closed when all pieces are in the part
+
 	mu      sync.Mutex // guards the fields below and the caller's hooks
 	sources []uri.URI  // sources without a worker
 	done    []bool     // pieces in the part
-	taken   []bool     // pieces in the part or with a worker
-	workers int
-	size    int64 // of the pieces in the part, in bytes
-	written int64 // bytes in this run
-	last    error // error of the last dropped source
+	size    int64      // of the pieces in the part, in bytes
+	written int64      // bytes in this run
+	last    error      // error of the last dropped source
 	resp    *fetch.Response
-	changed chan struct{} // closed when a piece is done or given back
 }
+
+// A batch is consecutive pieces i, first <= i < last, for one request.
+type batch struct{ first, last int }
 
 func (p *pieceTransfer) span(i int) span {
 	begin := int64(i) * p.file.Pieces.Length
@@ -207,21 +210,41 @@ func (p *pieceTransfer) record() *record {
 	return r
 }
 
+// divide queues the missing pieces in batches.
+func (p *pieceTransfer) divide() {
+	var all []batch
+	for i, done := range p.done {
+		switch n := len(all); {
+		case done:
+		case n > 0 && all[n-1].last == i && p.span(i)[1]-p.span(all[n-1].first)[0] <= maxBatch:
+			all[n-1].last++
+		default:
+			all = append(all, batch{i, i + 1})
+		}
+	}
+	p.batches, p.complete = make(chan batch, len(all)), make(chan struct{})
+	for _, b := range all {
+		p.batches <- b
+	}
+}
+
 func (p *pieceTransfer) retrieve(ctx context.Context) error {
-	p.taken, p.changed = slices.Clone(p.done), make(chan struct{})
+	if p.size == p.file.Size {
+		return nil // by an earlier run
+	}
+	p.divide()
 	group, ctx := errgroup.WithContext(ctx)
 	n := p.opts.Segments
 	if n == 0 || n == AutoSegments {
 		n = defaultSources
 	}
-	p.workers = min(max(n, 1), len(p.sources))
-	for range p.workers {
+	for range min(max(n, 1), len(p.sources)) {
 		group.Go(func() error { return p.work(ctx) })
 	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	if slices.Contains(p.done, false) {
+	if p.size < p.file.Size {
 		return p.last
 	}
 	return nil
@@ -232,8 +255,6 @@ func (p *pieceTransfer) work(ctx context.Context) error {
 	for {
 		p.mu.Lock()
 		if len(p.sources) == 0 {
-			p.workers--
-			p.signal()
 			p.mu.Unlock()
 			return nil
 		}
@@ -276,70 +297,32 @@ func (p *pieceTransfer) retrieveFrom(ctx context.Context, u uri.URI) error {
 	}
 	ctx = pace.WithWindow(ctx, &retrier.window)
 	for {
-		first, last, err := p.take(ctx)
-		if err != nil || first < 0 {
-			return err
-		}
-		written, err := p.exchange(ctx, u, first, last)
-		p.giveBack(first+written, last)
-		if written > 0 {
-			retrier.recordProgress()
-		}
-		if err == nil {
-			continue
-		}
-		if err := retrier.again(ctx, err); err != nil {
-			return err
-		}
-	}
-}
-
-// take reserves the next missing pieces i, first <= i < last. If other workers have all of them, it
-// waits until one is given back or all are done. If none is missing, first is negative.
-func (p *pieceTransfer) take(ctx context.Context) (first, last int, err error) {
-	for {
-		p.mu.Lock()
-		changed := p.changed
-		if first = slices.Index(p.taken, false); first >= 0 {
-			end := p.span(first)[0] + batch
-			for last = first; last < len(p.taken) && !p.taken[last]; last++ {
-				if last > first && p.span(last)[1] > end {
-					break
-				}
-				p.taken[last] = true
+		select {
+		case <-p.complete:
+			return nil
+		case <-ctx.Done():
+			return fetch.ContextError(ctx)
+		case b := <-p.batches: // also one that another worker gave back
+			written, err := p.exchange(ctx, u, b)
+			if b.first += written; b.first < b.last {
+				p.batches <- b
+			}
+			if written > 0 {
+				retrier.recordProgress()
+			}
+			if err != nil {
+				err = retrier.again(ctx, err)
+			}
+			if err != nil {
+				return err
 			}
 		}
-		complete := !slices.Contains(p.done, false)
-		p.mu.Unlock()
-		if first >= 0 || complete {
-			return first, last, nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return 0, 0, fetch.ContextError(ctx)
-		}
 	}
 }
 
-// signal wakes waiting workers. The caller holds mu.
-func (p *pieceTransfer) signal() {
-	close(p.changed)
-	p.changed = make(chan struct{})
-}
-
-func (p *pieceTransfer) giveBack(first, last int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for i := first; i < last; i++ {
-		p.taken[i] = false
-	}
-	p.signal()
-}
-
-// exchange requests the pieces i, first <= i < last, and returns the number of pieces written.
-func (p *pieceTransfer) exchange(ctx context.Context, u uri.URI, first, last int) (written int, err error) {
-	want := span{p.span(first)[0], p.span(last - 1)[1]}
+// exchange requests a batch and returns the number of pieces written.
+func (p *pieceTransfer) exchange(ctx context.Context, u uri.URI, b batch) (written int, err error) {
+	want := span{p.span(b.first)[0], p.span(b.last - 1)[1]}
 	req := &fetch.Request{URL: u, From: p.file.From}
 	if want.length() < p.file.Size {
 		req.Range = fetch.Range{Offset: want[0], Length: want.length()}
@@ -362,25 +345,26 @@ func (p *pieceTransfer) exchange(ctx context.Context, u uri.URI, first, last int
 	}
 	defer w.Close()
 	piece := make([]byte, 0, 64<<10)
-	for i := first; i < last; i++ {
+	for i := b.first; i < b.last; i++ {
 		at := p.span(i)
 		if piece, err = readPiece(resp.Body, piece[:0], at.length()); err != nil {
-			return i - first, err
+			return written, err
 		}
 		h := p.file.Pieces.New()
 		h.Write(piece)
 		if !bytes.Equal(h.Sum(nil), p.file.Pieces.Sums[i]) {
-			return i - first, otherContent(u, fmt.Errorf("%w: the bytes from %d to %d do not match their hash",
+			return written, otherContent(u, fmt.Errorf("%w: the bytes from %d to %d do not match their hash",
 				errOtherContent, at[0], at[1]-1))
 		}
 		if _, err := w.Write(piece); err != nil {
-			return i - first, err
+			return written, err
 		}
+		written++
 		if err := p.recordPiece(i); err != nil {
-			return i + 1 - first, err
+			return written, err
 		}
 	}
-	return last - first, nil
+	return written, nil
 }
 
 func (p *pieceTransfer) recordResponse(resp *fetch.Response) error {
@@ -424,7 +408,9 @@ func (p *pieceTransfer) recordPiece(i int) (err error) {
 	if p.file.Size >= recordFrom && p.part.recordDue() {
 		err = p.part.save(p.record())
 	}
-	p.signal()
+	if p.size == p.file.Size {
+		close(p.complete)
+	}
 	return err
 }
 
