@@ -22,7 +22,6 @@ import (
 	"github.com/urlget/urlget/internal/render"
 )
 
-// lockCommand returns the command for lock files.
 func (a *app) lockCommand() *cobra.Command {
 	return a.withFlags(flags.Lock, &cobra.Command{
 		Use:   "lock [flags] LIST|URL...",
@@ -44,7 +43,8 @@ func (a *app) runLock(cmd *cobra.Command, args []string) (err error) {
 	case len(args) == 0 && a.opts.List.File == "" && !o.Check && !o.Update: // runURLs prints the usage
 	case o.Check || o.Update:
 		if len(args) != 1 || a.opts.List.File != "" {
-			return failure.Hinted("--check and --update require one lock file", "for example: urlget lock --check urls.lock")
+			return failure.Hinted("--check and --update require one lock file",
+				"for example: urlget lock --check urls.lock")
 		}
 		if a.locks, err = a.readLocks(args[0]); err != nil {
 			return err
@@ -83,7 +83,8 @@ func (a *app) listArgument(args []string) ([]string, error) {
 		case arg != "-" && strings.Contains(arg, ":") && !exists(arg):
 			urls = append(urls, arg)
 		case a.opts.List.File != "":
-			return nil, failure.Hinted("there are two lists: "+a.opts.List.File+" and "+arg, "use cat to join them, and - to read standard input")
+			return nil, failure.Hinted("there are two lists: "+a.opts.List.File+" and "+arg,
+				"use cat to join them, and - to read standard input")
 		default:
 			a.opts.List.File = arg
 		}
@@ -116,7 +117,6 @@ func (a *app) writeLock(ctx context.Context, t *task, w *download.LockWriter) ou
 	return e
 }
 
-// lockFiles returns the lines for a URL.
 func (a *app) lockFiles(ctx context.Context, t *task) (found []*download.Manifest, e outcome) {
 	var files []download.Manifest
 	if a.opts.Many.Metalink {
@@ -145,9 +145,11 @@ func (a *app) lockFiles(ctx context.Context, t *task) (found []*download.Manifes
 }
 
 // lockSources retrieves a file from the first source that has it. The others become mirrors.
-func (a *app) lockSources(ctx context.Context, t *task, m *download.Manifest) (l *download.Manifest, res *job.Result) {
-	res = &job.Result{URL: t.URL.Redacted(), Outcome: job.Failed, Class: fetch.ErrNotRetrievable, Err: &fetch.Error{Op: "get",
-		URL: t.URL.Redacted(), Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%s has no source", m.Name)}}
+func (a *app) lockSources(ctx context.Context, t *task, m *download.Manifest) (
+	l *download.Manifest, res *job.Result) {
+	none := &fetch.Error{Op: "get", URL: t.URL.Redacted(), Code: fetch.ErrNotRetrievable,
+		Err: fmt.Errorf("%s has no source", m.Name)}
+	res = &job.Result{URL: none.URL, Outcome: job.Failed, Class: none.Code, Err: none}
 	for _, u := range m.URLs {
 		j := *t.Job
 		j.URL, j.Checksum, j.Output = u, cmp.Or(j.Checksum, m.Checksum), cmp.Or(j.Output, m.Name)
@@ -178,7 +180,8 @@ func (a *app) addMirrors(l *download.Manifest, urls []uri.URI) {
 
 // retrieveLock retrieves the content of a URL without saving it, and returns its line, or nil after a
 // failure. If old is not nil, content of another size ends the transfer.
-func (a *app) retrieveLock(ctx context.Context, t *task, old *download.Manifest) (*download.Manifest, *job.Result) {
+func (a *app) retrieveLock(ctx context.Context, t *task, old *download.Manifest) (
+	*download.Manifest, *job.Result) {
 	j := *t.Job
 	j.Output = "-"
 	shown := a.con.Begin(a.barName(t.Job, nil))
@@ -214,12 +217,13 @@ func (a *app) retrieveLock(ctx context.Context, t *task, old *download.Manifest)
 }
 
 func notLockable(what string) error {
-	return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.New(what + " has no fixed content"), Hint: "use -i with the URLs of files"}
+	return &fetch.Error{Code: fetch.ErrNotRetrievable,
+		Err: errors.New(what + " has no fixed content"), Hint: "use -i with the URLs of files"}
 }
 
-// drift returns the error for content that differs from a line.
 func drift(format string, args ...any) error {
-	return &fetch.Error{Code: fetch.ErrChecksum, Err: fmt.Errorf(format, args...), Hint: "use urlget lock --update to accept the new content"}
+	return &fetch.Error{Code: fetch.ErrChecksum,
+		Err: fmt.Errorf(format, args...), Hint: "use urlget lock --update to accept the new content"}
 }
 
 // newLock returns the line for a retrieved URL. Its name is the one that get would save.
@@ -241,12 +245,10 @@ func (a *app) newLock(t *task, res *job.Result, resp *fetch.Response) *download.
 	return l
 }
 
-// sha256Prefix is that of the checksum of a line.
 const sha256Prefix = "sha256:"
 
 func sha256Of(l *download.Manifest) string { return strings.TrimPrefix(l.Checksum, sha256Prefix) }
 
-// checkLock compares the content of a URL with its line.
 func (a *app) checkLock(ctx context.Context, t *task) outcome {
 	a.emit(render.Start{URL: t.URL.Redacted()})
 	l, res := a.retrieveLock(ctx, t, t.lock)
@@ -319,10 +321,10 @@ func (w *limitedContent) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// openLocked reads the lock file of --locked.
 func (a *app) openLocked(args []string) (err error) {
 	if len(args) > 0 {
-		return failure.Hinted("--locked retrieves the URLs of the lock file, and no others", "use urlget lock "+fetch.Printable(args[0])+" to add it to the file")
+		return failure.Hinted("--locked retrieves the URLs of the lock file, and no others",
+			"use urlget lock "+fetch.Printable(args[0])+" to add it to the file")
 	}
 	a.locks, err = a.readLocks(a.opts.Lock.File)
 	return err
@@ -331,18 +333,16 @@ func (a *app) openLocked(args []string) (err error) {
 // getLocked saves exactly the content of a line: from its URL, its mirrors, or else the archives of
 // --replay.
 func (a *app) getLocked(ctx context.Context, t *task) outcome {
-	save := func(ctx context.Context, _ string, opts *download.Options) (*download.Result, error) {
-		return a.files.DoLocked(ctx, t.lock, opts)
-	}
 	var res *job.Result
 	if !a.opts.Archive.ReplayOnly {
-		res = a.saveSources(ctx, t, t.lock, save)
+		res = a.saveSources(ctx, t, t.lock, true)
 	}
-	if a.archives.replay != nil && (res == nil || res.Err != nil && ctx.Err() == nil && res.Class != fetch.ErrFile) {
+	missing := res == nil || res.Err != nil && ctx.Err() == nil && res.Class != fetch.ErrFile
+	if a.archives.replay != nil && missing {
 		if res != nil {
 			a.say("%s: %s; looking in the archives", t.URL.Redacted(), render.ErrorText(plainError(res.Err)))
 		}
-		archived := a.saveSources(withArchives(ctx, sha256Of(t.lock)), t, t.lock, save)
+		archived := a.saveSources(withArchives(ctx, sha256Of(t.lock)), t, t.lock, true)
 		if res == nil || archived.Class != fetch.ErrNotFound { // else the server's error says more
 			res = archived
 		}

@@ -17,7 +17,6 @@ import (
 // maxLockFile limits the size of a lock file, in bytes.
 const maxLockFile = 64 << 20
 
-// A lockFile is a lock file that is retrieved, checked or updated.
 type lockFile struct {
 	name    string
 	content []byte
@@ -49,7 +48,7 @@ func (a *app) readLocks(name string) (*lockFile, error) {
 	f := &lockFile{name: name, content: content, changed: make(map[int][]byte)}
 	for l, err := range download.ReadLocks(bytes.NewReader(content)) {
 		if err != nil {
-			if form := (*json.UnmarshalTypeError)(nil); errors.As(err, &form) || errors.As(err, new(*json.SyntaxError)) {
+			if errors.As(err, new(*json.UnmarshalTypeError)) || errors.As(err, new(*json.SyntaxError)) {
 				err = errors.New("not a line of a lock file: " + jsonMistake(err))
 			}
 			return nil, failure.Usagef("%s:%d: %v", name, l.Line, err)
@@ -87,11 +86,10 @@ func (f *lockFile) rewrite() error {
 	if err != nil {
 		return failure.File(err)
 	}
-	now, err := os.ReadFile(name)
-	if err != nil {
+	switch now, err := os.ReadFile(name); {
+	case err != nil:
 		return failure.File(err)
-	}
-	if !bytes.Equal(now, f.content) {
+	case !bytes.Equal(now, f.content):
 		return failure.File(fmt.Errorf("%s was changed by another program; it is not updated", f.name))
 	}
 	var out bytes.Buffer

@@ -29,7 +29,9 @@ func (a *app) metalink(ctx context.Context, t *task) (e outcome, ok bool) {
 	case len(files) == 0:
 		return outcome{}, false
 	case len(files) > 1 && j.Output != "" && !strings.HasSuffix(j.Output, "/"):
-		return failed(failure.Hinted(fmt.Sprintf("-O names one file, but the Metalink document has %d", len(files)), "use -P DIR to save them in a directory")), true
+		return failed(failure.Hinted(
+			fmt.Sprintf("-O names one file, but the Metalink document has %d", len(files)),
+			"use -P DIR to save them in a directory")), true
 	}
 	var last outcome
 	var saved []*job.Result
@@ -39,7 +41,7 @@ func (a *app) metalink(ctx context.Context, t *task) (e outcome, ok bool) {
 		}
 	}
 	for i := range files {
-		res := a.fromSources(ctx, t, &files[i])
+		res := a.saveSources(ctx, t, &files[i], false)
 		if res.Err == nil {
 			saved, last.res = append(saved, res), res
 			continue
@@ -63,15 +65,8 @@ func (a *app) describedBy(ctx context.Context, j *job.Job) ([]download.Manifest,
 	return metalink.Find(ctx, a.client, &fetch.Request{URL: j.URL, From: j.From}, a.runner().Retry, ignored)
 }
 
-func (a *app) fromSources(ctx context.Context, t *task, m *download.Manifest) *job.Result {
-	return a.saveSources(ctx, t, m, func(ctx context.Context, name string, opts *download.Options) (*download.Result, error) {
-		return a.files.DoSources(ctx, m, name, opts)
-	})
-}
-
-// saveSources saves a file that has several sources by do.
-func (a *app) saveSources(ctx context.Context, t *task, m *download.Manifest,
-	do func(ctx context.Context, name string, opts *download.Options) (*download.Result, error)) *job.Result {
+// saveSources saves a file that has several sources. Locked is true for a line of a lock file.
+func (a *app) saveSources(ctx context.Context, t *task, m *download.Manifest, locked bool) *job.Result {
 	j, named := t.Job, *t.Job
 	named.Output = cmp.Or(j.Output, m.Name)
 	shown := a.con.Begin(path.Base(named.Output))
@@ -91,7 +86,13 @@ func (a *app) saveSources(ctx context.Context, t *task, m *download.Manifest,
 	if dir, ok := strings.CutSuffix(name, "/"); ok {
 		opts.Dir, name = dir, ""
 	}
-	got, err := do(ctx, name, opts)
+	var got *download.Result
+	var err error
+	if locked {
+		got, err = a.files.DoLocked(ctx, m, opts)
+	} else {
+		got, err = a.files.DoSources(ctx, m, name, opts)
+	}
 	res.Elapsed = time.Since(res.Started)
 	if got != nil {
 		res.Received = got.Written

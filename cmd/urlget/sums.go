@@ -61,7 +61,8 @@ func (a *app) checksum(ctx context.Context, j *job.Job) error {
 	name := download.Name(j.URL, nil)
 	sum, ok := findSum(s.lines, name)
 	if !ok {
-		return &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("%s has no checksum of %s", s.name, name)}
+		return &fetch.Error{Code: fetch.ErrNotFound,
+			Err: fmt.Errorf("%s has no checksum of %s", s.name, name)}
 	}
 	j.Checksum = sum
 	return nil
@@ -86,7 +87,8 @@ func (a *app) readSums(ctx context.Context, name string) ([]byte, error) {
 }
 
 // sumLengths maps the number of hexadecimal digits to an algorithm.
-var sumLengths = map[int]string{32: "md5", 40: "sha1", 56: "sha224", 64: "sha256", 96: "sha384", 128: "sha512"}
+var sumLengths = map[int]string{
+	32: "md5", 40: "sha1", 56: "sha224", 64: "sha256", 96: "sha384", 128: "sha512"}
 
 // findSum returns the checksum of the named file as ALGO:HEX. Lines have the format of sha256sum
 // ("HEX  name", "HEX *name") or BSD ("SHA256 (name) = HEX"); a single line may be a bare checksum.
