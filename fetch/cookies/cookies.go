@@ -143,7 +143,6 @@ func domainOf(host, attribute string) (domain string, hostOnly, ok bool) {
 
 func isSuffix(domain string) bool { return publicsuffix.List.PublicSuffix(domain) == domain }
 
-// site returns the registrable domain of host.
 func site(host string) string {
 	if s, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
 		return s

@@ -69,7 +69,6 @@ func quotedValue(c *http.Cookie) string {
 	return c.Value
 }
 
-// parseField parses a Set-Cookie field. It returns nil if there is no cookie.
 func parseField(field string) *http.Cookie {
 	if strings.ContainsFunc(field, func(r rune) bool { return isControl(r) && r != '\t' }) {
 		return nil
@@ -89,7 +88,6 @@ func parseField(field string) *http.Cookie {
 	return c
 }
 
-// setAttribute sets an attribute of c. If an attribute is repeated, the last one counts.
 func setAttribute(c *http.Cookie, name, value string) {
 	switch strings.ToLower(name) {
 	case "":
@@ -212,7 +210,6 @@ func parseClock(token string, clock *[3]int) bool {
 	return true
 }
 
-// monthOf returns the month whose first three letters begin token, or 0.
 func monthOf(token string) time.Month {
 	if len(token) < 3 {
 		return 0

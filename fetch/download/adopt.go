@@ -52,7 +52,6 @@ func (f *toFile) distrust() bool {
 
 func (f *toFile) doubtful() bool { return f.overlaps && f.adopted == 0 && f.existing == nil }
 
-// prove records that the existing bytes belong to the resource.
 func (f *toFile) prove(ctx context.Context) error {
 	switch {
 	case f.part != nil && !f.object.Validator.IsZero():
@@ -64,7 +63,6 @@ func (f *toFile) prove(ctx context.Context) error {
 	return err
 }
 
-// disprove restores the existing file.
 func (f *toFile) disprove() error {
 	if f.adopted > 0 {
 		if err := f.restore(); err != nil {
@@ -79,7 +77,6 @@ func (f *toFile) disprove() error {
 	return nil
 }
 
-// notBeginning returns the error for an existing file that is not the beginning of the resource.
 func (f *toFile) notBeginning() error {
 	name := f.path(f.name)
 	return &fetch.Error{Op: "save", Code: fetch.ErrChanged,
@@ -147,7 +144,6 @@ func (f *toFile) takeOver(p *part, found fs.FileInfo) error {
 	return err
 }
 
-// adoptCopy copies the existing file to a part.
 func (f *toFile) adoptCopy() error {
 	if err := f.makePart(); err != nil {
 		return err
@@ -167,7 +163,6 @@ func (e *existingFiles) forgetExisting() {
 	}
 }
 
-// restore turns the part back into the existing file.
 func (f *toFile) restore() error {
 	p := f.part
 	if err := p.file.Truncate(f.adopted); err != nil {

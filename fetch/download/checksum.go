@@ -15,7 +15,6 @@ func CheckChecksum(s string) error {
 	return err
 }
 
-// byChecksum is the Digest.By of Options.Checksum.
 const byChecksum = "checksum"
 
 var algorithms = []string{"sha256", "sha512", "sha384", "sha224", "sha1", "md5"}
@@ -39,7 +38,6 @@ func parseChecksum(s string) (fetch.Digest, error) {
 	return d, nil
 }
 
-// sums computes digests of the content.
 type sums struct {
 	digester digester // writes to all
 	all      *fetch.DigestVerifier

@@ -76,7 +76,6 @@ func (f *toFile) same() bool {
 	return sameContent(file, content)
 }
 
-// errNeedsPart is returned when the content must be in a part to be committed.
 var errNeedsPart = errors.New("it must be in a part")
 
 // commitMemory writes the content in memory to an unnamed file and links it under its name.

@@ -31,10 +31,7 @@ func (d *Downloader) Copy(ctx context.Context, req *fetch.Request, w io.Writer,
 	case errNotNeeded:
 		r.Outcome = NoContent
 	default:
-		if r = nil; t.received > 0 {
-			r = &Result{Size: -1, Written: t.received}
-		}
-		return r, t.finish(err)
+		return t.failed(""), t.finish(err)
 	}
 	return r, nil
 }

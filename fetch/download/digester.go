@@ -17,7 +17,6 @@ type digester struct {
 	done  chan struct{}
 }
 
-// A piece is a part of a buffer from the pool.
 type piece struct {
 	buf  *[bufferSize]byte
 	data []byte // in buf

@@ -36,7 +36,6 @@ type directory interface {
 	Close() error
 }
 
-// A file is an open file, such as an *os.File.
 type file interface {
 	io.ReadWriteSeeker
 	io.ReaderAt
@@ -81,7 +80,6 @@ func openRegular(dir directory, name string, flag int) (file, error) {
 	return f, nil
 }
 
-// osDir is a directory of the operating system, below a root.
 type osDir struct {
 	root   *os.Root // the directory is its "."
 	own    bool     // close root together with the directory

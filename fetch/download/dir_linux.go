@@ -15,7 +15,6 @@ import (
 	"github.com/urlget/urlget/internal/unnamed"
 )
 
-// canSyncFileSystem reports whether syncFileSystem is supported.
 const canSyncFileSystem = true
 
 func (d *osDir) syncFileSystem() error {

@@ -34,7 +34,6 @@ type cachedDir struct {
 	dropped bool
 }
 
-// get returns the directory at a path below root. If create is true, it is created if necessary.
 func (all *directories) get(root *os.Root, path string, create bool) (*cachedDir, error) {
 	all.mu.Lock()
 	defer all.mu.Unlock()

@@ -112,10 +112,7 @@ func (d *Downloader) Do(ctx context.Context, req *fetch.Request, name string,
 		err = f.describe(r)
 	}
 	if err != nil {
-		if r = nil; t.received > 0 {
-			r = &Result{Name: f.completePath(), Size: -1, Written: t.received}
-		}
-		return r, t.finish(err)
+		return t.failed(f.completePath()), t.finish(err)
 	}
 	return r, nil
 }

@@ -40,7 +40,6 @@ type lockLine struct {
 	Time        time.Time `json:"time,omitzero"`
 }
 
-// lockChecksum is the prefix of the Checksum of a line.
 const lockChecksum = "sha256:"
 
 // LockLine returns m as a line of a lock file, without its end. Passwords in URLs are removed. It

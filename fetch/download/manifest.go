@@ -137,7 +137,6 @@ func (d *Downloader) trySources(ctx context.Context, size int64, requests []*fet
 	panic("unreachable")
 }
 
-// otherContent returns the error of a URL that sends other content.
 func otherContent(u uri.URI, err error) error {
 	return &fetch.Error{Op: "get", URL: u.Redacted(), Code: fetch.ErrChecksum, Err: err}
 }

@@ -27,7 +27,6 @@ func (t *transfer) overlapFrom() int64 {
 	return max(t.done-overlapSize, 0)
 }
 
-// askOverlap returns the request for the overlap and everything after it.
 func (t *transfer) askOverlap() *fetch.Request {
 	req := *t.req
 	req.WantDigest = t.wantsDigest()

@@ -28,15 +28,12 @@ const (
 	maxPiece = 64 << 20
 )
 
-// errOtherContent drops a URL that sends other content.
 var errOtherContent = errors.New("the source sent different content")
 
-// hasUsablePieces reports whether pieceTransfer can retrieve the file.
 func (m *Manifest) hasUsablePieces() bool {
 	return m.Pieces != nil && m.Size > 0 && min(m.Pieces.Length, m.Size) <= maxPiece
 }
 
-// doPieces retrieves pieces from several URLs in parallel.
 func (d *Downloader) doPieces(ctx context.Context, m *Manifest, urls []uri.URI, name string,
 	opts *Options) (*Result, error) {
 	first := &fetch.Request{URL: cmp.Or(m.From, urls[0])}
@@ -138,7 +135,6 @@ func (p *pieceTransfer) run(ctx context.Context, name string) (*Result, error) {
 	return result, p.d.saved(dir, final)
 }
 
-// intact reports whether the file exists with the right size and hashes.
 func (p *pieceTransfer) intact(ctx context.Context, dir directory, name string) bool {
 	f, err := openRegular(dir, name, os.O_RDONLY)
 	if err != nil {
@@ -210,7 +206,6 @@ func (p *pieceTransfer) record() *record {
 	return r
 }
 
-// divide queues the missing pieces in batches.
 func (p *pieceTransfer) divide() {
 	var all []batch
 	for i, done := range p.done {

@@ -6,7 +6,6 @@ import (
 	"path"
 )
 
-// A place is the directory and the name of a file to save.
 type place struct {
 	d         *Downloader
 	where     string     // path of the directory below the root

@@ -2,7 +2,6 @@ package download
 
 import "github.com/urlget/urlget/fetch"
 
-// A progress records how much of the resource has been transferred.
 type progress struct {
 	object   fetch.Version
 	form     form

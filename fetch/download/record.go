@@ -13,7 +13,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// A record is the content of NAME.part.json, which describes NAME.part.
 type record struct {
 	Version int       `json:"version"`
 	Tool    string    `json:"tool,omitempty"`
@@ -42,7 +41,6 @@ func (r *record) object() fetch.Version {
 	return fetch.Version{Validator: fetch.Validator{ETag: r.ETag, ModTime: r.ModTime}, Size: r.Size}
 }
 
-// fits reports whether a part of size bytes matches the record.
 func (r *record) fits(size int64) bool {
 	if r.Size >= 0 && size > r.Size {
 		return false

@@ -11,7 +11,6 @@ import (
 	"github.com/urlget/urlget/internal/pace"
 )
 
-// defaultRetry is used for the zero fields of Options.Retry.
 var defaultRetry = retry.Policy{Tries: 5, Wait: time.Second, MaxWait: time.Minute,
 	MaxRetryAfter: time.Minute, Transient: fetch.Transient}
 

@@ -81,7 +81,6 @@ func (t *transfer) retrieveSegments(ctx context.Context, first *fetch.Response, 
 	return err
 }
 
-// A scheduler distributes the segments of a transfer to workers.
 type scheduler struct {
 	transfer *transfer
 	mu       sync.Mutex       // guards the fields below, the transfer's progress and the caller's hooks
@@ -297,7 +296,6 @@ func (s *scheduler) count(piece *span, end, n int64) error {
 	return err
 }
 
-// countFirst records that the first response has brought n more bytes.
 func (s *scheduler) countFirst(piece *span, n int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -340,7 +338,6 @@ func (s *scheduler) following(piece *span) *span {
 	return nil
 }
 
-// advance returns errComplete if piece is complete.
 func (s *scheduler) advance(piece *span, n int64) error {
 	piece[0] += n
 	if err := s.transfer.count(n); err != nil {

@@ -19,7 +19,6 @@ var (
 	errNotNeeded = errors.New("nothing to transfer")
 )
 
-// A destination stores the bytes of a transfer.
 type destination interface {
 	// begin is called before the content of resp is written to the empty destination. If it returns
 	// errNotNeeded, the transfer ends; if errAgain, the response is dropped.
@@ -295,6 +294,14 @@ func (t *transfer) result() *Result {
 		}
 	}
 	return r
+}
+
+// failed returns the Result after an error: nil if nothing was transferred.
+func (t *transfer) failed(name string) *Result {
+	if t.received == 0 {
+		return nil
+	}
+	return &Result{Name: name, Size: -1, Written: t.received}
 }
 
 // asError returns err as an error about the caller's arguments.

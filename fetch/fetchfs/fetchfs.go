@@ -78,10 +78,8 @@ func (f *FS) Open(name string) (fs.File, error) {
 	return d, nil
 }
 
-// errDir is returned for reading a directory as a file.
 var errDir = errors.New("is a directory")
 
-// open opens a file.
 func (f *FS) open(op, name string) (*fetch.Resource, error) {
 	p, err := f.locate(op, name)
 	if err != nil {
@@ -182,7 +180,6 @@ func (f *FS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return f.entries(name, members), nil
 }
 
-// entries returns the members of a directory, sorted by name.
 func (f *FS) entries(name string, members map[string]fetch.Entry) []fs.DirEntry {
 	list := make([]fs.DirEntry, 0, len(members))
 	for base, e := range members {

@@ -9,7 +9,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// info describes a file or directory.
 type info struct {
 	name    string
 	size    int64
@@ -33,7 +32,6 @@ func (i info) ModTime() time.Time { return i.modTime }
 func (i info) IsDir() bool        { return i.mode.IsDir() }
 func (i info) Sys() any           { return i.sys } // a *fetch.Meta, or nil
 
-// A dirEntry is a member of a listing.
 type dirEntry struct {
 	fsys  *FS
 	entry fetch.Entry
@@ -56,7 +54,6 @@ func (d *dirEntry) Type() fs.FileMode {
 	return 0
 }
 
-// A file is an open resource.
 type file struct {
 	name     string
 	resource *fetch.Resource

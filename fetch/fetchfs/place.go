@@ -17,7 +17,6 @@ func hasPaths(u uri.URI) bool {
 	return err != nil || probe.Resolve(probe) != probe
 }
 
-// A place is the URL of a name.
 type place struct {
 	url   uri.URI
 	from  uri.URI // the listing that contains it; zero if no listing was read
@@ -26,7 +25,6 @@ type place struct {
 
 func (p place) request() *fetch.Request { return &fetch.Request{URL: p.url, From: p.from} }
 
-// locate returns the place of a name.
 func (f *FS) locate(op, name string) (place, error) {
 	fail := func(err error) (place, error) { return place{}, &fs.PathError{Op: op, Path: name, Err: err} }
 	switch {
@@ -137,7 +135,6 @@ func (f *FS) above(op, name string) (map[uri.URI]bool, error) {
 	return set, nil
 }
 
-// isMember reports whether an entry can be opened by its name.
 func (f *FS) isMember(e fetch.Entry, base string) bool {
 	switch {
 	case e.Rel == "parent", e.Kind != fetch.EntryObject && e.Kind != fetch.EntryListing,

@@ -13,7 +13,6 @@ import (
 // longer listings it bounds the memory.
 const readAhead = 1 << 14
 
-// matches passes a job for each resource that matches the pattern to Hooks.Match, or runs it.
 func (u *run) matches(ctx context.Context, resp *fetch.Response) error {
 	u.result.Outcome = Listed
 	next, stop := iter.Pull2(u.countEntries(resp.Entries))

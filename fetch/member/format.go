@@ -53,7 +53,6 @@ func isTar(block string) bool {
 	return len(block) == tarBlock && block[tarOffset:tarOffset+len(tarMark)] == tarMark
 }
 
-// startsTar returns f if the beginning of r, decompressed, is that of a tar file.
 func startsTar(r io.ReaderAt, f format) format {
 	d, err := decompress(io.NewSectionReader(r, 0, head), f)
 	if err != nil {

@@ -29,7 +29,6 @@ type Options struct {
 	MaxSize int64
 }
 
-// separator is between the URL of an archive and the name of a member.
 const separator = "!/"
 
 // Split splits u into the URL of an archive and the name of a member, at the first "!/" of its path.

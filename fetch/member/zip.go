@@ -170,7 +170,6 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 const hintWhole = "retrieve the whole archive, and open it as a local file"
 
-// random returns the content for random access, and its size.
 func (a *archive) random() (io.ReaderAt, int64, error) {
 	size := a.Size()
 	if a.Ranges() && size >= 0 {
@@ -262,7 +261,6 @@ func checkEnd(r io.ReaderAt, size int64) (int64, error) {
 	return int64(length), nil
 }
 
-// findEnd returns the last record of a zip file and its offset.
 func findEnd(r io.ReaderAt, size int64) (record []byte, at int64, err error) {
 	for _, length := range []int64{1 << 10, maxEndSearch} {
 		length = min(length, size)

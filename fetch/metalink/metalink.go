@@ -185,12 +185,10 @@ func (p *parser) children(do func(*xml.StartElement) error) error {
 	}
 }
 
-// skip reads the open element to its end.
 func (p *parser) skip() error {
 	return p.children(func(*xml.StartElement) error { return p.skip() })
 }
 
-// text reads the open element to its end and returns its text.
 func (p *parser) text() (string, error) {
 	var b strings.Builder
 	for {
@@ -320,7 +318,6 @@ func (f *file) setSize(text string) (err error) {
 	return nil
 }
 
-// addSource adds a source, unless its URL is malformed.
 func (f *file) addSource(text string, e *xml.StartElement) error {
 	u, err := uri.Parse(text)
 	if err != nil {

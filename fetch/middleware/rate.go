@@ -150,7 +150,6 @@ func (b *slowSource) WriteTo(w io.Writer) (int64, error) {
 	return b.source.WriteTo(s)
 }
 
-// A slowWriter writes to w and then waits until the bytes are due.
 type slowWriter struct {
 	body *slowBody
 	w    io.Writer

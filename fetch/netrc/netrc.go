@@ -165,7 +165,6 @@ func (s *scanner) skipMacro() {
 	}
 }
 
-// lineEnd returns the offset of the next line.
 func lineEnd(text string) int {
 	if i := strings.IndexByte(text, '\n'); i >= 0 {
 		return i + 1

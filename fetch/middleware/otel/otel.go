@@ -123,7 +123,6 @@ func (r *recorder) Record(ctx context.Context, req *fetch.Request) *fetch.Record
 	return &fetch.Recording{Peer: x.peer, Response: x.response, Size: x.size, End: x.end}
 }
 
-// An exchange is an exchange in progress.
 type exchange struct {
 	*recorder
 	ctx    context.Context
@@ -147,7 +146,6 @@ func (x *exchange) peer(conn int, addr net.Addr, state *tls.ConnectionState) {
 	}
 }
 
-// address returns the attributes for the address of a peer.
 func address(addr net.Addr) []attribute.KeyValue {
 	attrs := []attribute.KeyValue{semconv.NetworkTransportKey.String(addr.Network())}
 	if ap, err := netip.ParseAddrPort(addr.String()); err == nil {
