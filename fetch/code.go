@@ -57,6 +57,9 @@ func (e *Error) Error() string {
 func (e *Error) Message() string {
 	var b strings.Builder
 	class := e.Code.Error()
+	if e.Reason.Kind == ReasonHostKey {
+		class = "" // SSH host keys share the code of TLS
+	}
 	b.WriteString(class)
 	if e.Err != nil {
 		text := Printable(causeText(e.Err))
@@ -74,17 +77,6 @@ func (e *Error) Message() string {
 		b.WriteString(" (" + said + ")")
 	}
 	return b.String()
-}
-
-// causeText returns the text of err without the operation and URL of a nested *Error.
-func causeText(err error) string {
-	switch inner := err.(type) {
-	case *Error:
-		return inner.Message()
-	case *uri.Error:
-		return inner.Reason
-	}
-	return err.Error()
 }
 
 // Unwrap returns Code and Err, for errors.Is and errors.As.

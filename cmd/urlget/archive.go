@@ -20,11 +20,11 @@ import (
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// archives are the archives that are open during a run.
 type archives struct {
 	writer  *warc.Writer
 	name    string // of the archive of writer
@@ -33,6 +33,7 @@ type archives struct {
 	replay  *replay.Archive
 	cache   *cache.Options // nil without a cache
 	lock    *os.File       // of the cache; nil if another run has it
+	private bool           // the configuration file has secrets: only the owner may read the archive
 	mu      sync.Mutex     // guards gates
 	gates   *fetch.Client  // asks TimeGates; nil before the first request
 }
@@ -83,7 +84,6 @@ func (n *network) addTimeGates(list []fetch.Middleware, at func(context.Context)
 	})
 }
 
-// gateClient returns the client that asks TimeGates.
 func (n *network) gateClient() (*fetch.Client, error) {
 	v := &n.archives
 	v.mu.Lock()
@@ -112,11 +112,8 @@ func withArchives(ctx context.Context, sum string) context.Context {
 
 // openArchives opens the archives named by flags. The returned context is canceled when recording
 // fails.
-func (n *network) openArchives(ctx context.Context, args []string, offline bool) (context.Context, error) {
+func (n *network) openArchives(ctx context.Context, args []string) (context.Context, error) {
 	r := &n.opts.Archive
-	if offline {
-		return ctx, nil
-	}
 	if r.Cache != "" {
 		if err := n.openCache(); err != nil {
 			return ctx, err
@@ -128,7 +125,7 @@ func (n *network) openArchives(ctx context.Context, args []string, offline bool)
 			return ctx, failure.File(err)
 		}
 		for _, damage := range n.archives.replay.Damage() {
-			n.say("%v", damage)
+			n.rep.say("%v", damage)
 		}
 	}
 	if r.WARC == "" {
@@ -155,7 +152,7 @@ func (n *network) openArchives(ctx context.Context, args []string, offline bool)
 		return ctx, failure.File(err)
 	}
 	w, err := warc.Create(r.WARC, warc.WriterOptions{Plain: r.Plain, MaxSize: int64(r.MaxSize), Append: n.opts.AppendsArchive(), Index: r.Index,
-		Info: n.warcInfo(args), Format: capture.Format})
+		Info: warcInfo(n.opts, args), Format: capture.Format})
 	if errors.Is(err, fs.ErrExist) {
 		return ctx, failure.Hinted(err.Error(), "use --warc-append to append to an existing archive")
 	}
@@ -165,7 +162,7 @@ func (n *network) openArchives(ctx context.Context, args []string, offline bool)
 	if err != nil {
 		return ctx, failure.File(err)
 	}
-	if n.opts.Trust.Certificate != "" || n.jar != nil || n.config.HasSecrets(n.table) {
+	if n.opts.Trust.Certificate != "" || n.jar != nil || n.archives.private {
 		w.Restrict()
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -184,9 +181,9 @@ func (n *network) openArchives(ctx context.Context, args []string, offline bool)
 
 // warcInfo returns the fields of the warcinfo record. Flag values may be secret, so only numbers and
 // switches are recorded.
-func (n *network) warcInfo(args []string) warc.Header {
+func warcInfo(o *flags.Options, args []string) warc.Header {
 	command := []string{"urlget"}
-	n.opts.Set().Visit(func(f *pflag.Flag) {
+	o.Set().Visit(func(f *pflag.Flag) {
 		switch f.Value.Type() {
 		case "bool", "int", "size", "seconds":
 			command = append(command, "--"+f.Name+"="+f.Value.String())
@@ -201,7 +198,7 @@ func (n *network) warcInfo(args []string) warc.Header {
 	}
 	var info warc.Header
 	info.Add("software", "urlget/"+programVersion())
-	info.Add("http-header-user-agent", cmp.Or(n.opts.Request.Agent, "urlget"))
+	info.Add("http-header-user-agent", cmp.Or(o.Request.Agent, "urlget"))
 	info.Add("command", strings.Join(command, " "))
 	return info
 }
@@ -225,7 +222,6 @@ func (l restrictingLogins) Credential(ctx context.Context, ch fetch.Challenge) (
 	return cred, err
 }
 
-// Source implements fetch.CredentialSource.
 func (l restrictingLogins) Source(ch fetch.Challenge) string {
 	if s, ok := l.Credentials.(fetch.CredentialSource); ok {
 		return s.Source(ch)

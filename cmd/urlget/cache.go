@@ -51,7 +51,7 @@ func (n *network) openCache() error {
 		return failure.File(err)
 	}
 	for _, damage := range stored.Damage() {
-		n.say("%v", damage) // an earlier run was killed
+		n.rep.say("%v", damage) // an earlier run was killed
 	}
 	key, err := cacheKey(filepath.Join(o.Cache, "key"), n.opts.Login.User)
 	if err != nil {
@@ -59,7 +59,7 @@ func (n *network) openCache() error {
 	}
 	n.archives.cache = &cache.Options{Archive: stored, Offline: o.Offline, Key: key}
 	if o.Offline {
-		n.archives.cache.Missing = (&missingList{name: filepath.Join(o.Cache, missingFile), report: n.say}).add
+		n.archives.cache.Missing = (&missingList{name: filepath.Join(o.Cache, missingFile), report: n.rep.say}).add
 		return nil
 	}
 	lock, err := os.OpenFile(filepath.Join(o.Cache, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
@@ -100,7 +100,6 @@ func cacheKey(name, user string) ([]byte, error) {
 	return mac.Sum(nil), err
 }
 
-// addCache adds the middleware of the cache, unless a date is given.
 func (n *network) addCache(list []fetch.Middleware) []fetch.Middleware {
 	if n.opts.Archive.Cache == "" || !n.opts.Archive.At.IsZero() {
 		return list
@@ -150,7 +149,6 @@ func (v *archives) closeCache() error {
 	return err
 }
 
-// hasOneRecord reports whether an archive has only the record that describes it.
 func hasOneRecord(f *os.File) bool {
 	r, err := warc.NewReader(f)
 	if err != nil {
@@ -170,7 +168,6 @@ type missingList struct {
 	known  map[uri.URI]bool
 }
 
-// add adds a URL, once in a run.
 func (l *missingList) add(u uri.URI) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,38 +15,50 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/config"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
-	"github.com/urlget/urlget/cmd/urlget/internal/session"
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/crawl/schedule"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/cookies"
-	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols"
 )
 
 // A network creates clients. It holds the servers, proxies, archives and credentials that the user
-// named.
+// named, and all that is closed at the end of the run.
 type network struct {
-	*reporter
-	table        flags.Table
-	config       *config.File // nil until it is read
-	prompt       tty.Prompt
-	input        *session.Input
-	namedOrigins originSet
-	target       uri.URI      // the URL of explain or of a session
-	jar          *cookies.Jar // nil without a cookie file
-	transcript   transcript
-	archives     archives
-	loaders      []fetch.Loader // schemes in addition to the built-in ones
-	sequential   bool           // transfers run one at a time
-	hosts        *schedule.Scheduler
+	opts       *flags.Options
+	rep        *reporter
+	dialog     *dialog
+	config     *config.File // nil until it is read
+	logins     logins
+	jar        *cookies.Jar // nil without a cookie file
+	transcript transcript
+	archives   archives
+	loaders    []fetch.Loader // schemes in addition to the built-in ones
+	sequential bool           // transfers run one at a time
+	hosts      *schedule.Scheduler
+	closing    []func() error
 }
+
+// atEnd calls f when the run ends. It reports the error.
+func (n *network) atEnd(f func() error) { n.closing = append(n.closing, f) }
+
+// close ends the run. The archives are closed last, after the requests.
+func (n *network) close() {
+	n.atEnd(n.archives.close)
+	for _, f := range n.closing {
+		if err := f(); err != nil {
+			n.rep.fail("", err)
+		}
+	}
+}
+
+// typedFlag reports whether a flag is from the command line, not from the configuration file.
+func (n *network) typedFlag(name string) bool { return n.opts.Given(name) && !n.config.Applied(name) }
 
 // maxErrorPage limits how much of an error page is kept, in bytes.
 const maxErrorPage = 64 << 10
 
-// newClient returns a client that is configured by the flags.
 func (n *network) newClient() (*fetch.Client, error) {
 	opts, err := n.options()
 	if err != nil {
@@ -55,13 +67,11 @@ func (n *network) newClient() (*fetch.Client, error) {
 	return n.clientWith(opts), nil
 }
 
-// clientWith returns a client with opts and the drivers, which are configured by the flags.
 func (n *network) clientWith(opts *fetch.Options) *fetch.Client {
 	drivers := protocols.With(n.driverConfig())
 	return fetch.New(opts, append([]fetch.Loader{drivers}, n.loaders...)...)
 }
 
-// options returns the client options for the flags.
 func (n *network) options() (*fetch.Options, error) {
 	s := n.opts
 	opts := &fetch.Options{
@@ -80,8 +90,8 @@ func (n *network) options() (*fetch.Options, error) {
 	}
 	opts.NoRedirects = s.Network.MaxRedirect == 0
 	opts.ProxyTunnel, opts.NoProxy = s.Proxy.Tunnel, directHosts(s)
-	n.con.Silent = s.Report.Quiet
-	opts.Logger = n.con.Logger(s.Report.Verbose)
+	n.rep.con.Silent = s.Report.Quiet
+	opts.Logger = n.rep.con.Logger(s.Report.Verbose)
 	var err error
 	if opts.Network, err = dialingOptions(s); err != nil {
 		return nil, err
@@ -112,15 +122,15 @@ func (n *network) recorder(proxy func(uri.URI) (uri.URI, error)) fetch.Recorder 
 		list = append(list, n.recordHosts(proxied(proxy)))
 	}
 	if n.opts.Report.Trace {
-		list = append(list, fetch.RecordLines(n.con.Trace))
+		list = append(list, fetch.RecordLines(n.rep.con.Trace))
 	}
 	if n.opts.Report.Replies {
-		list = append(list, n.con.Replies())
+		list = append(list, n.rep.con.Replies())
 	}
 	if n.opts.Report.Verbose {
-		list = append(list, reportConnections(n.con))
+		list = append(list, reportConnections(n.rep.con))
 	}
-	if n.con.Drawn() {
+	if n.rep.con.Drawn() {
 		list = append(list, tty.Stages)
 	}
 	if n.opts.Archive.WARC != "" || n.opts.Archive.Cache != "" {
@@ -223,7 +233,6 @@ func parseResolve(text string) (hostport string, addr netip.Addr, err error) {
 	return net.JoinHostPort(u.Host(), port), addr, nil
 }
 
-// tlsConfig returns the TLS configuration, or nil if no flag changes it.
 func tlsConfig(o *flags.Options) (*tls.Config, error) {
 	if !o.Trust.Insecure && o.Trust.CA == "" && o.Trust.Certificate == "" && o.Trust.Key == "" && o.Trust.Pinned == nil {
 		return nil, nil
@@ -311,25 +320,4 @@ func gateways(o *flags.Options) (map[string]string, error) {
 		m[strings.ToLower(scheme)] = target
 	}
 	return m, nil
-}
-
-// newJob returns the job template for the flags.
-func newJob(o *flags.Options, op fetch.Op) (*job.Job, error) {
-	if strings.ContainsAny(o.Request.Agent, "\r\n\x00") {
-		return nil, failure.Usagef("--user-agent: must not contain a line break or NUL")
-	}
-	j := &job.Job{Op: op, View: o.Request.View, Header: o.Request.Header, Exists: o.Exists(), Segments: int(o.Many.Segments)}
-	if o.Request.Referer != "" {
-		j.Header = append(j.Header[:len(j.Header):len(j.Header)], "Referer: "+o.Request.Referer)
-	}
-	if o.Request.Range != "" {
-		var err error
-		if j.Ranges, err = flags.ParseRanges(o.Request.Range); err != nil {
-			return nil, failure.Usagef("--range: %q is not A-B, A-, A, -N or a comma-separated list of them, counted from 0", o.Request.Range)
-		}
-		if len(j.Ranges) == 1 {
-			j.Range, j.Ranges = j.Ranges[0], nil
-		}
-	}
-	return j, nil
 }

@@ -6,12 +6,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/config"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 )
 
-// command returns the root command with its subcommands.
-func (a *app) command() *cobra.Command {
+func (p *program) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "urlget [flags] URL...",
 		Short: "Retrieve URLs of any scheme",
@@ -22,37 +22,50 @@ are attached to the terminal. Run "urlget schemes" for the list of schemes.`,
 		Args:              cobra.ArbitraryArgs,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
-		ValidArgsFunction: a.completeURL,
+		ValidArgsFunction: p.completeURL,
+		RunE:              p.runs(runRoot),
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if err == pflag.ErrHelp {
 			return err
 		}
-		return a.table.Mistake(cmd, err)
+		return p.table.Mistake(cmd, err)
 	})
-	a.define(root, flags.Root)
-	root.RunE = func(cmd *cobra.Command, args []string) error {
-		if a.opts.Version {
-			if len(args) > 0 || a.opts.List.File != "" {
-				return failure.Hinted("-V prints the version of urlget, and retrieves nothing", "aria2's -V is --checksum ALGO:HEX")
-			}
-			return a.printVersion()
-		}
-		if err := a.checkFirstWord(root, args); err != nil {
-			return err
-		}
-		if a.opts.Head {
-			a.opts.Report.Fields = true
-			return a.runStat(cmd, args)
-		}
-		return a.runGet(cmd, args)
+	p.define(flags.Root, root)
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) { printHelp(cmd, args, p.table) })
+	root.SetHelpCommand(helpCommand(root, p.table))
+	for _, command := range []func(*program) *cobra.Command{getCommand, catCommand, listCommand, statCommand,
+		explainCommand, lockCommand, mcpCommand, schemesCommand, serveCommand, versionCommand, warcCommand} {
+		root.AddCommand(command(p))
 	}
-	root.SetHelpFunc(func(cmd *cobra.Command, args []string) { a.help(cmd, args) })
-	root.SetHelpCommand(a.helpCommand(root))
-	root.AddCommand(a.getCommand(), a.catCommand(), a.listCommand(), a.statCommand(), a.explainCommand())
-	root.AddCommand(a.lockCommand(), a.mcpCommand(), a.schemesCommand(), a.serveCommand(), a.versionCommand(), a.warcCommand())
 	root.AddCommand(queueCommands()...)
 	return root
+}
+
+// A runFunc is the body of a command.
+type runFunc func(p *program, cmd *cobra.Command, args []string) error
+
+func (p *program) runs(run runFunc) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error { return run(p, cmd, args) }
+}
+
+// runRoot runs the command without a name: get, or what -V and -I stand for.
+func runRoot(p *program, cmd *cobra.Command, args []string) error {
+	if p.opts.Version {
+		if len(args) > 0 || p.opts.List.File != "" {
+			return failure.Hinted("-V prints the version of urlget, and retrieves nothing",
+				"aria2's -V is --checksum ALGO:HEX")
+		}
+		return printVersion(p)
+	}
+	if err := checkFirstWord(p.opts, commandNames(cmd), args); err != nil {
+		return err
+	}
+	if p.opts.Head {
+		p.opts.Report.Fields = true
+		return runStat(p, cmd, args)
+	}
+	return runGet(p, cmd, args)
 }
 
 // rootExamples are the examples in the man page. A test runs each of them on a local server, as if it
@@ -75,20 +88,18 @@ const rootExamples = `  urlget https://www.example/large.iso                 # s
   urlget -d name=value -O - https://www.example/form   # send a form
   urlget --json https://www.example/list.txt           # events for programs`
 
-// withFlags adds flags and URL completion to cmd.
-func (a *app) withFlags(set flags.Commands, cmd *cobra.Command) *cobra.Command {
-	a.define(cmd, set)
-	cmd.ValidArgsFunction = a.completeURL
-	return cmd
+func (p *program) withFlags(set flags.Commands, cmd *cobra.Command) *cobra.Command {
+	cmd.ValidArgsFunction = p.completeURL
+	return p.define(set, cmd)
 }
 
 // define adds the flags of a command and their completions, if the command line names the command.
 // Defining the flags of all commands would take a third of the time of retrieving a small file.
-func (a *app) define(cmd *cobra.Command, command flags.Commands) {
-	if a.words != nil && command != flags.Root && !slices.Contains(a.words, cmd.Name()) {
-		return
+func (p *program) define(set flags.Commands, cmd *cobra.Command) *cobra.Command {
+	if p.words != nil && set != flags.Root && !slices.Contains(p.words, cmd.Name()) {
+		return cmd
 	}
-	a.table.Define(cmd.Flags(), command)
+	p.table.Define(cmd.Flags(), set)
 	offer := func(name string, complete cobra.CompletionFunc) {
 		if cmd.Flags().Lookup(name) == nil {
 			return
@@ -97,15 +108,16 @@ func (a *app) define(cmd *cobra.Command, command flags.Commands) {
 			panic(err) // registered twice
 		}
 	}
-	for name, words := range a.table.Completions() {
+	for name, words := range p.table.Completions() {
 		offer(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	}
-	for _, name := range a.table.Dirs() {
+	for _, name := range p.table.Dirs() {
 		offer(name, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
 	}
 	offer("allow-redirect", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return a.schemeNames(), cobra.ShellCompDirectiveNoFileComp
+		return schemeNames(p.net), cobra.ShellCompDirectiveNoFileComp
 	})
+	return cmd
 }
 
 func noArguments(_ *cobra.Command, args []string) error {
@@ -115,9 +127,8 @@ func noArguments(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// completeURL completes the scheme of a URL.
-func (n *network) completeURL(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-	client, err := n.newClient()
+func (p *program) completeURL(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	client, err := p.net.newClient()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
@@ -126,4 +137,15 @@ func (n *network) completeURL(_ *cobra.Command, _ []string, begun string) ([]str
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return schemes, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+}
+
+// configure sets flags from the configuration file unless the command line sets them.
+func (p *program) configure(cmd *cobra.Command) error {
+	p.opts.Use(cmd.Flags())
+	file, err := config.Read(&p.opts.Config, p.table)
+	if err != nil {
+		return err
+	}
+	p.net.config, p.net.archives.private = file, file.HasSecrets(p.table)
+	return file.Apply(cmd, p.opts, p.table)
 }

@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,7 +40,6 @@ func reportConnections(c *tty.Console) fetch.Recorder {
 	})
 }
 
-// describeTLS describes the TLS version and the certificate: names, issuer and expiry.
 func describeTLS(state *tls.ConnectionState) string {
 	text := tls.VersionName(state.Version)
 	if len(state.PeerCertificates) == 0 {
@@ -53,4 +55,18 @@ func describeTLS(state *tls.ConnectionState) string {
 		text += ", not verified by an authority"
 	}
 	return text
+}
+
+func namesOf(c *x509.Certificate) string {
+	if c == nil {
+		return ""
+	}
+	names := slices.Clone(c.DNSNames)
+	for _, ip := range c.IPAddresses {
+		names = append(names, ip.String())
+	}
+	if len(names) > 3 {
+		names = append(names[:3], "others")
+	}
+	return strings.Join(names, ", ")
 }

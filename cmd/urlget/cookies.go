@@ -33,7 +33,6 @@ func openCookies(o *flags.Options, warn func(string)) (*cookies.Jar, error) {
 	return jar, failure.File(err)
 }
 
-// saveCookies saves the jar to the file of --cookies or --save-cookies.
 func saveCookies(c *flags.Cookies, jar *cookies.Jar) error {
 	switch {
 	case jar == nil:

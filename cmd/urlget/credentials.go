@@ -36,22 +36,30 @@ func withoutReplacedLogin(o *flags.Options, u uri.URI) uri.URI {
 // netrc file, terminal. The client itself tries the URL first.
 func (n *network) credentials() fetch.Credentials {
 	s := n.opts
-	flags := &flagLogin{net: n}
+	flags := &flagLogin{logins: &n.logins}
 	chain := []fetch.Credentials{flags}
 	if n.config.Sectioned() {
 		chain = append(chain, config.Logins{File: n.config})
 	}
 	switch {
 	case s.Login.NetrcFile != "":
-		chain = append(chain, &netrcLogin{n, netrc.New(s.Login.NetrcFile), flags})
+		chain = append(chain, &netrcLogin{&n.logins, netrc.New(s.Login.NetrcFile), flags})
 	case s.Login.Netrc:
-		chain = append(chain, &netrcLogin{n, netrc.New(netrc.Default().Path()), flags})
+		chain = append(chain, &netrcLogin{&n.logins, netrc.New(netrc.Default().Path()), flags})
 	case !s.Login.NoNetrc:
 		file := netrc.Default()
-		file.Warn = n.con.Warn
-		chain = append(chain, &netrcLogin{n, file, flags})
+		file.Warn = n.rep.con.Warn
+		chain = append(chain, &netrcLogin{&n.logins, file, flags})
 	}
-	return fetch.ChainCredentials(append(chain, &terminalLogin{net: n})...)
+	return fetch.ChainCredentials(append(chain, &terminalLogin{logins: &n.logins})...)
+}
+
+// logins decides which servers get the logins of the flags, and asks for passwords.
+type logins struct {
+	opts   *flags.Options
+	dialog *dialog
+	named  originSet
+	target uri.URI // the URL of explain or of a session
 }
 
 // originSet remembers the origins that the user named. Only those get --user and --password.
@@ -75,39 +83,38 @@ func (t *originSet) has(u uri.URI) bool {
 	return t.origins[u.Origin()]
 }
 
-// named reports whether the user named the server of the challenge: in a URL or, for a URL without a
+// isNamed reports whether the user named the server of the challenge: in a URL or, for a URL without a
 // host, with a flag or variable.
-func (n *network) named(ctx context.Context, ch fetch.Challenge) bool {
+func (l *logins) isNamed(ctx context.Context, ch fetch.Challenge) bool {
 	var requested uri.URI
 	if j := job.FromContext(ctx); j != nil {
 		requested = j.URL
 	} else {
-		requested = n.target
+		requested = l.target
 	}
-	return !ch.Foreign && (n.namedOrigins.has(ch.URL) || requested.Host() == "")
+	return !ch.Foreign && (l.named.has(ch.URL) || requested.Host() == "")
 }
 
 // userFor returns the user name for a challenge: that of its URL, or else that of --user if the user
 // named the server.
-func (n *network) userFor(ctx context.Context, ch fetch.Challenge) string {
-	if ch.User == "" && n.named(ctx, ch) {
-		return n.opts.Login.User
+func (l *logins) userFor(ctx context.Context, ch fetch.Challenge) string {
+	if ch.User == "" && l.isNamed(ctx, ch) {
+		return l.opts.Login.User
 	}
 	return ch.User
 }
 
-// flagLogin provides credentials from --user, --password and --ask-password.
 type flagLogin struct {
-	net *network
-	mu  sync.Mutex
+	logins *logins
+	mu     sync.Mutex
 	// passwords holds the entered passwords by origin.
 	passwords map[uri.Origin]string
 }
 
 func (l *flagLogin) Credential(ctx context.Context, ch fetch.Challenge) (fetch.Credential, error) {
-	s := l.net.opts
-	user := l.net.userFor(ctx, ch)
-	if ch.Attempt > 1 || !l.net.named(ctx, ch) || user == "" || !s.Login.HasPassword && !s.Login.Ask {
+	s := l.logins.opts
+	user := l.logins.userFor(ctx, ch)
+	if ch.Attempt > 1 || !l.logins.isNamed(ctx, ch) || user == "" || !s.Login.HasPassword && !s.Login.Ask {
 		return fetch.Credential{}, fetch.ErrAuth
 	}
 	if !s.Login.Ask {
@@ -124,7 +131,7 @@ func (l *flagLogin) ask(ctx context.Context, ch fetch.Challenge, user string) (s
 	password, ok := l.passwords[ch.URL.Origin()]
 	if !ok {
 		var err error
-		if password, err = l.net.askPassword(ctx, ch, user); err != nil {
+		if password, err = l.logins.askPassword(ctx, ch, user); err != nil {
 			return "", err
 		}
 		if l.passwords == nil {
@@ -136,9 +143,9 @@ func (l *flagLogin) ask(ctx context.Context, ch fetch.Challenge, user string) (s
 }
 
 func (l *flagLogin) Source(ch fetch.Challenge) string {
-	s := l.net.opts
+	s := l.logins.opts
 	switch {
-	case !l.net.named(context.Background(), ch) || l.net.userFor(context.Background(), ch) == "":
+	case !l.logins.isNamed(context.Background(), ch) || l.logins.userFor(context.Background(), ch) == "":
 		return ""
 	case s.Login.Ask:
 		return "terminal (--ask-password)"
@@ -150,16 +157,16 @@ func (l *flagLogin) Source(ch fetch.Challenge) string {
 
 // netrcLogin provides credentials from a netrc file, for the user of --user if it is set.
 type netrcLogin struct {
-	net   *network
-	file  *netrc.Source
-	flags *flagLogin
+	logins *logins
+	file   *netrc.Source
+	flags  *flagLogin
 }
 
 func (l *netrcLogin) Credential(ctx context.Context, ch fetch.Challenge) (fetch.Credential, error) {
-	ch.User = l.net.userFor(ctx, ch)
+	ch.User = l.logins.userFor(ctx, ch)
 	cred, err := l.file.Credential(ctx, ch)
-	if err == nil && cred.Password == "" && l.net.named(ctx, ch) { // flags supply a password that is missing in the file
-		switch s := l.net.opts; {
+	if err == nil && cred.Password == "" && l.logins.isNamed(ctx, ch) { // flags supply it
+		switch s := l.logins.opts; {
 		case s.Login.HasPassword:
 			cred.Password = s.Login.Password
 		case s.Login.Ask:
@@ -170,7 +177,7 @@ func (l *netrcLogin) Credential(ctx context.Context, ch fetch.Challenge) (fetch.
 }
 
 func (l *netrcLogin) Source(ch fetch.Challenge) string {
-	ch.User = l.net.userFor(context.Background(), ch)
+	ch.User = l.logins.userFor(context.Background(), ch)
 	return l.file.Source(ch)
 }
 
@@ -178,8 +185,8 @@ func (l *netrcLogin) Source(ch fetch.Challenge) string {
 // known. It does not prompt if an anonymous login is possible, or for a password that was given and
 // rejected: scripts would wait for ever. Parallel transfers prompt once.
 type terminalLogin struct {
-	net *network
-	mu  sync.Mutex
+	logins *logins
+	mu     sync.Mutex
 	// replies holds the last input, by mechanism, origin and realm.
 	replies map[promptKey]promptReply
 }
@@ -199,13 +206,13 @@ type promptReply struct {
 const promptLifetime = time.Minute
 
 func (l *terminalLogin) Credential(ctx context.Context, ch fetch.Challenge) (fetch.Credential, error) {
-	user := l.net.userFor(ctx, ch)
-	switch given := l.net.opts.Login.HasPassword && l.net.named(ctx, ch); {
-	case ch.Mechanism == "proxy", !l.net.opts.Login.Ask && (ch.Tried || given && ch.Attempt > 1):
+	user := l.logins.userFor(ctx, ch)
+	switch given := l.logins.opts.Login.HasPassword && l.logins.isNamed(ctx, ch); {
+	case ch.Mechanism == "proxy", !l.logins.opts.Login.Ask && (ch.Tried || given && ch.Attempt > 1):
 		return fetch.Credential{}, fetch.ErrAuth
-	case !l.net.prompt.Possible() && user != "" && ch.Attempt == 1:
+	case !l.logins.dialog.Possible() && user != "" && ch.Attempt == 1:
 		return fetch.Credential{User: user}, nil // no terminal to prompt for a password
-	case !l.net.prompt.Possible():
+	case !l.logins.dialog.Possible():
 		return fetch.Credential{}, fetch.ErrAuth
 	}
 	key := promptKey{ch.Mechanism, ch.Realm, user, ch.URL.Origin(), ch.Foreign}
@@ -219,11 +226,11 @@ func (l *terminalLogin) Credential(ctx context.Context, ch fetch.Challenge) (fet
 			return fetch.Credential{}, fetch.ErrAuth
 		}
 		var err error
-		if user, err = l.net.prompt.Ask(ctx, "User for "+fetch.Printable(ch.Realm)+" at "+ch.URL.Host()+": ", false); err != nil {
+		if user, err = l.logins.dialog.Ask(ctx, "User for "+fetch.Printable(ch.Realm)+" at "+ch.URL.Host()+": ", false); err != nil {
 			return fetch.Credential{}, err
 		}
 	}
-	password, err := l.net.askPassword(ctx, ch, user)
+	password, err := l.logins.askPassword(ctx, ch, user)
 	if err != nil {
 		return fetch.Credential{}, err
 	}
@@ -235,6 +242,6 @@ func (l *terminalLogin) Credential(ctx context.Context, ch fetch.Challenge) (fet
 	return cred, nil
 }
 
-func (n *network) askPassword(ctx context.Context, ch fetch.Challenge, user string) (string, error) {
-	return n.prompt.Ask(ctx, "Password for "+fetch.Printable(user)+" at "+ch.URL.Host()+": ", true)
+func (l *logins) askPassword(ctx context.Context, ch fetch.Challenge, user string) (string, error) {
+	return l.dialog.Ask(ctx, "Password for "+fetch.Printable(user)+" at "+ch.URL.Host()+": ", true)
 }

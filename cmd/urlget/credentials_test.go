@@ -20,13 +20,13 @@ func TestForeignChallengesGetNoLogins(t *testing.T) {
 		t.Fatal(err)
 	}
 	u := uri.MustParse("http://h.example/x")
-	n := &network{reporter: &reporter{opts: flags.New()}}
-	n.opts.Login.User, n.opts.Login.Password, n.opts.Login.HasPassword = "u", "p", true
-	n.namedOrigins.add(u)
-	byFlag := &flagLogin{net: n}
+	l := &logins{opts: flags.New()}
+	l.opts.Login.User, l.opts.Login.Password, l.opts.Login.HasPassword = "u", "p", true
+	l.named.add(u)
+	byFlag := &flagLogin{logins: l}
 	for name, source := range map[string]fetch.Credentials{
 		"flags": byFlag,
-		"netrc": &netrcLogin{n, netrc.New(file), byFlag},
+		"netrc": &netrcLogin{l, netrc.New(file), byFlag},
 		"serve": ownLogins{byFlag},
 	} {
 		for _, from := range []uri.URI{{}, u, uri.MustParse("http://evil.example/")} {

@@ -24,13 +24,11 @@ import (
 // minConns is the number of connections per server that each driver may always open.
 const minConns = 4
 
-// composeDraft returns the message draft described by a URL.
 func composeDraft(u uri.URI) ([]byte, error) { return mailto.Draft(u) }
 
-// driverConfig returns the driver options for the flags.
 func (n *network) driverConfig() protocols.Config {
-	d, p := &n.opts.Driver, n.prompt
-	piped := !n.input.Terminal() // piped text; sessions end lines with CR LF
+	d, p := &n.opts.Driver, n.dialog.Prompt
+	piped := !n.dialog.input.Terminal() // piped text; sessions end lines with CR LF
 	web := &d.Web
 	web.MaxIdle = d.Conns
 	if n.opts.Grows() {

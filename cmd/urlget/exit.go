@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"io"
-	"strings"
 	"sync"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
@@ -45,7 +44,6 @@ func (e *exit) status() int {
 	return e.first
 }
 
-// exitStatus returns the exit status for err.
 func exitStatus(err error) int {
 	if err == nil {
 		return exitOK
@@ -70,26 +68,9 @@ func printError(w io.Writer, paint tty.Painter, pos, subject string, err error) 
 	if errors.As(err, &own) && own.URL != "" && own.URL != subject {
 		line += fetch.Printable(own.URL) + ": " // the target of a redirect
 	}
-	text := render.ErrorText(err)
-	if own != nil && own.Reason.Kind == fetch.ReasonHostKey {
-		text = strings.TrimPrefix(text, fetch.ErrTLS.Error()+": ") // SSH host keys share the error code
-	}
-	line += text + "\n"
+	line += render.ErrorText(err) + "\n"
 	if use != "" {
 		line += paint.Note("hint:") + " " + fetch.Printable(use) + "\n"
 	}
 	io.WriteString(w, line)
-}
-
-// hintOf returns the hint for err, or "".
-func hintOf(err error) string {
-	var own *fetch.Error
-	var wrong *failure.Usage
-	switch {
-	case errors.As(err, &wrong):
-		return wrong.Hint
-	case errors.As(err, &own):
-		return hint(own)
-	}
-	return ""
 }

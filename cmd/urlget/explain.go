@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,22 +21,37 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// explainCommand returns the command that shows the plan for URLs.
-func (a *app) explainCommand() *cobra.Command {
-	return a.withFlags(flags.Explain, &cobra.Command{
+func explainCommand(p *program) *cobra.Command {
+	return p.withFlags(flags.Explain, &cobra.Command{
 		Use:   "explain [flags] URL...",
 		Short: "Show what would be done, without sending anything",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runURLs(cmd, args, action{offline: true, do: a.explain})
-		},
+		RunE:  p.runs(runExplain),
 	})
 }
 
+func runExplain(p *program, cmd *cobra.Command, args []string) error {
+	ctx, b, err := p.open(cmd, args, settings{offline: true})
+	if err != nil {
+		return err
+	}
+	return b.run(ctx, &explainer{p.opts, p.net, b.jobs.client, p.rep.std.out, b.source.args, b.template})
+}
+
+// An explainer prints the plan for a URL. Nothing is sent.
+type explainer struct {
+	opts     *flags.Options
+	net      *network
+	client   *fetch.Client
+	out      io.Writer
+	args     []string
+	template *template
+}
+
+func (x *explainer) do(_ context.Context, t *task) outcome { return failed(x.explain(t.Job)) }
+
 // An explanation is the plan that explain prints for a URL.
 type explanation struct {
-	Event string `json:"event"`
-	URL   string `json:"url"`
-	Time  string `json:"time"`
+	eventHead
 	urlParts
 	request
 	Policy   string   `json:"policy"`
@@ -50,7 +64,6 @@ type explanation struct {
 	Config   []string `json:"config,omitempty"` // lines of the configuration file that apply
 }
 
-// urlParts are the parts of the URL.
 type urlParts struct {
 	Scheme   string `json:"scheme"`
 	User     string `json:"user,omitempty"`
@@ -72,79 +85,76 @@ type request struct {
 	Credentials string `json:"credentials,omitempty"`
 }
 
-// explain prints the plan for a URL. Nothing is sent.
-func (a *app) explain(_ context.Context, t *task) outcome { return failed(a.explainURL(t.Job)) }
-
-func (a *app) explainURL(j *job.Job) error {
-	a.target = j.URL
+func (x *explainer) explain(j *job.Job) error {
+	x.net.logins.target = j.URL
 	req, err := j.Request()
 	if err != nil {
 		return err
 	}
-	req.Op = a.operation(j.URL)
-	x, err := a.client.Explain(req)
-	if x == nil {
+	req.Op = x.operation(j.URL)
+	plan, err := x.client.Explain(req)
+	if plan == nil {
 		return err
 	}
 	target := *req
-	if !x.Gateway.IsZero() {
-		target.URL = x.Gateway
+	if !plan.Gateway.IsZero() {
+		target.URL = plan.Gateway
 	}
-	if full := a.withFields(&target); full != &target { // as the middleware does, which does not run here
+	if full := x.net.withFields(&target); full != &target { // as the middleware does, which does not run here
 		req.Header = full.Header
-		if x, err = a.client.Explain(req); x == nil {
+		if plan, err = x.client.Explain(req); plan == nil {
 			return err
 		}
 	}
-	e := a.describe(x, req)
-	if a.opts.Tree.On() && x.Scheme.Driver != nil {
-		if err := a.explainTree(&e, j.URL); err != nil {
+	e := x.describe(plan, req)
+	if x.opts.Tree.On() && plan.Scheme.Driver != nil {
+		if err := x.explainTree(&e, j.URL); err != nil {
 			return err
 		}
 	}
-	if a.opts.Report.JSON {
-		if err := json.NewEncoder(a.std.out).Encode(e); err != nil {
+	if x.opts.Report.JSON {
+		if err := json.NewEncoder(x.out).Encode(e); err != nil {
 			return failure.File(err)
 		}
-	} else if err := e.text(a.std.out); err != nil {
+	} else if err := e.text(x.out); err != nil {
 		return failure.File(err)
 	}
-	if x.Refused != nil {
-		return x.Refused
+	if plan.Refused != nil {
+		return plan.Refused
 	}
 	return err
 }
 
 // operation returns the operation that the default command would request for u.
-func (a *app) operation(u uri.URI) fetch.Op {
-	if s, _ := a.client.Scheme(u.Scheme()); s.State() == "session" {
+func (x *explainer) operation(u uri.URI) fetch.Op {
+	if s, _ := x.client.Scheme(u.Scheme()); s.State() == "session" {
 		return fetch.OpDial
 	}
 	return fetch.OpGet
 }
 
-func (a *app) describe(x *fetch.Explanation, req *fetch.Request) explanation {
-	u := x.URL
+func (x *explainer) describe(plan *fetch.Explanation, req *fetch.Request) explanation {
+	u := plan.URL
 	user, _ := u.User()
 	query, _ := u.Query()
 	fragment, _ := u.Fragment()
-	e := explanation{Event: "explained", URL: u.Redacted(), Time: time.Now().UTC().Format(time.RFC3339Nano),
+	e := explanation{eventHead: newEventHead("explained", u.Redacted()),
 		urlParts: urlParts{u.Scheme(), user, u.Host(), u.Port(0), u.Path(), query, fragment},
-		request: request{Driver: x.Scheme.Name, Gateway: x.Gateway.Redacted(), Proxy: x.Proxy.Redacted(), Relayed: x.ForwardProxy,
-			Address: x.Address, Credentials: x.Credentials},
-		Policy: "allowed", Steps: x.Steps, Config: a.config.Describe(u), Insecure: a.opts.Trust.Insecure}
-	if x.Refused != nil {
-		e.Policy = render.ErrorText(x.Refused)
+		request: request{Driver: plan.Scheme.Name, Gateway: plan.Gateway.Redacted(), Proxy: plan.Proxy.Redacted(), Relayed: plan.ForwardProxy,
+			Address: plan.Address, Credentials: plan.Credentials},
+		Policy: "allowed", Steps: plan.Steps, Config: x.net.config.Describe(u), Insecure: x.opts.Trust.Insecure}
+	if plan.Refused != nil {
+		e.Policy = render.ErrorText(plan.Refused)
 	}
-	if x.Scheme.Driver != nil {
+	if plan.Scheme.Driver != nil {
 		e.Operation = req.Op.String()
-		if req.Op == fetch.OpGet && (x.Scheme.State() != "names_only" || !x.Gateway.IsZero()) {
-			if !a.opts.Tree.On() {
+		if req.Op == fetch.OpGet && (plan.Scheme.State() != "names_only" || !plan.Gateway.IsZero()) {
+			if !x.opts.Tree.On() {
 				e.Member = explainMember(u)
 			}
 			var file bool
-			if e.Output, file = a.outputName(x); file && !a.opts.Tree.On() {
-				e.Existing = a.existingFileAction(e.Output)
+			if e.Output, file = x.outputName(plan); file && !x.opts.Tree.On() {
+				e.Existing = existingFileAction(x.opts.Exists(), e.Output)
 			}
 		}
 	}
@@ -153,8 +163,8 @@ func (a *app) describe(x *fetch.Explanation, req *fetch.Request) explanation {
 
 // outputName returns where a document would be saved, and whether that is a file. The server may
 // suggest another name, and a listing is printed instead.
-func (a *app) outputName(x *fetch.Explanation) (name string, file bool) {
-	out, err := resolveOutput(a.opts)
+func (x *explainer) outputName(plan *fetch.Explanation) (name string, file bool) {
+	out, err := resolveOutput(x.opts)
 	switch {
 	case err != nil:
 		return "", false
@@ -162,17 +172,17 @@ func (a *app) outputName(x *fetch.Explanation) (name string, file bool) {
 		return "standard output", false
 	case out.stream != "":
 		return out.stream, false
-	case out.name == "" && x.Expected != nil && x.Expected.Form != nil:
+	case out.name == "" && plan.Expected != nil && plan.Expected.Form != nil:
 		return "none: the URL is a form that must be filled in", false
-	case out.name == "" && flags.IsQuery(x.URL.Scheme()) && a.opts.Output.Dir == "":
+	case out.name == "" && flags.IsQuery(plan.URL.Scheme()) && x.opts.Output.Dir == "":
 		return "standard output", false
-	case out.name == "" && x.Expected != nil && x.Expected.Kind == fetch.KindListing:
-		if strings.Contains(x.URL.Path(), "*") {
+	case out.name == "" && plan.Expected != nil && plan.Expected.Kind == fetch.KindListing:
+		if strings.Contains(plan.URL.Path(), "*") {
 			return filepath.Join(out.dir, "*"), false
 		}
 		return "standard output, as a listing", false
 	case out.name == "":
-		out.name = download.Name(x.URL, x.Expected)
+		out.name = download.Name(plan.URL, plan.Expected)
 	}
 	return filepath.Join(out.dir, out.name), true
 }

@@ -9,8 +9,7 @@ import (
 
 // existingFileAction describes the handling of an existing file or partial file with that name. It
 // returns "" if there is none.
-func (a *app) existingFileAction(name string) string {
-	exists := a.opts.Exists()
+func existingFileAction(exists download.Exists, name string) string {
 	info, err := os.Stat(name)
 	part, partErr := os.Stat(download.PartialName(name))
 	switch {

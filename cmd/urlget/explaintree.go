@@ -16,16 +16,15 @@ import (
 	"github.com/urlget/urlget/internal/render"
 )
 
-// explainTree adds the rules, state file and output directory of a tree that starts at u.
-func (a *app) explainTree(e *explanation, u uri.URI) error {
-	t := &a.opts.Tree
-	scope, err := a.opts.Scope()
+func (x *explainer) explainTree(e *explanation, u uri.URI) error {
+	t := &x.opts.Tree
+	scope, err := x.opts.Scope()
 	if err != nil {
 		return err
 	}
-	dir := cmp.Or(a.opts.Output.Dir, ".")
+	dir := cmp.Or(x.opts.Output.Dir, ".")
 	layout := t.Layout()
-	traits := a.client.Traits(u)
+	traits := x.client.Traits(u)
 	e.Output = filepath.Join(dir, filepath.FromSlash(layout.Path(u, traits)))
 	if traits.Robots == "" && strings.HasSuffix(u.URLPath(), "/") { // a directory
 		e.Output = filepath.Join(dir, filepath.FromSlash(layout.Dir(u, traits))) + string(filepath.Separator)
@@ -33,24 +32,23 @@ func (a *app) explainTree(e *explanation, u uri.URI) error {
 	if t.Spider {
 		e.Output = "none: --spider saves nothing"
 	}
-	e.Rules = append(scopeRules(scope, u), a.treeRules(u, traits.Robots != "")...)
-	return a.explainState(e, dir, scope)
+	e.Rules = append(scopeRules(scope, u), x.treeRules(u, traits.Robots != "")...)
+	return x.explainState(e, dir, scope)
 }
 
-// explainState adds the rule that describes the state file.
-func (a *app) explainState(e *explanation, dir string, scope *crawl.Scope) error {
-	t := &a.opts.Tree
-	if a.opts.List.File != "" {
+func (x *explainer) explainState(e *explanation, dir string, scope *crawl.Scope) error {
+	t := &x.opts.Tree
+	if x.opts.List.File != "" {
 		return nil // its seeds are not known yet
 	}
 	var seeds []uri.URI
-	for _, arg := range a.opts.Set().Args() {
-		if _, u, err := a.parse(arg); err == nil {
-			seeds = append(seeds, withoutReplacedLogin(a.opts, u))
+	for _, arg := range x.args {
+		if _, u, err := x.template.parse(arg); err == nil {
+			seeds = append(seeds, withoutReplacedLogin(x.opts, u))
 		}
 	}
-	opts := &mirror.Options{Crawl: crawl.Options{Scope: *scope}, State: t.State, Newer: t.Mirror || a.opts.Output.Newer, Spider: t.Spider}
-	state, waits, err := mirror.FindState(a.client, dir, seeds, opts)
+	opts := &mirror.Options{Crawl: crawl.Options{Scope: *scope}, State: t.State, Newer: t.Mirror || x.opts.Output.Newer, Spider: t.Spider}
+	state, waits, err := mirror.FindState(x.client, dir, seeds, opts)
 	_, missing := os.Stat(state)
 	switch {
 	case errors.Is(err, crawl.ErrInUse):
@@ -121,9 +119,8 @@ func scopeRules(s *crawl.Scope, u uri.URI) []string {
 	return rules
 }
 
-// treeRules describes robots.txt, pace and the handling of files.
-func (a *app) treeRules(u uri.URI, robots bool) []string {
-	t, m := &a.opts.Tree, &a.opts.Many
+func (x *explainer) treeRules(u uri.URI, robots bool) []string {
+	t, m := &x.opts.Tree, &x.opts.Many
 	var rules []string
 	if robots {
 		if t.NoRobots {
@@ -142,8 +139,8 @@ func (a *app) treeRules(u uri.URI, robots bool) []string {
 		text string
 	}{
 		{t.Sitemaps, "also starts from the sitemaps of the server"},
-		{t.Mirror || a.opts.Output.Newer, "skips unchanged files"},
-		{a.opts.Output.NoClobber, "skips existing files"},
+		{t.Mirror || x.opts.Output.Newer, "skips unchanged files"},
+		{x.opts.Output.NoClobber, "skips existing files"},
 		{t.Delete > 0, fmt.Sprintf("deletes local files that are gone from the server, if that is at most %d%% of them", t.Delete)},
 		{t.Convert, "converts links to local files"},
 		{t.Originals, "keeps the originals of converted pages as NAME.orig"},

@@ -4,8 +4,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch/uri"
@@ -19,13 +17,13 @@ var foreignCommands = map[string]string{
 	"wget": "urlget", "curl": "urlget", "aria": "urlget", "open": "urlget",
 	"mirror": "urlget -m", "sync": "urlget -m", "crawl": "urlget -r", "recursive": "urlget -r",
 	"why": "urlget explain", "plan": "urlget explain", "man": "man urlget", "usage": "urlget help",
-	"copyurl": "urlget", "copyid": "urlget", "lcat": "urlget cat", "get1": "urlget", "cls": "urlget ls",
+	"copyurl": "urlget -O FILE", "copyid": "urlget", "lcat": "urlget cat", "get1": "urlget", "cls": "urlget ls",
 	"protocols": "urlget schemes", "post": "urlget -d DATA", "form": "urlget --form 'Name=value'",
 }
 
 // checkFirstWord rejects a first argument that is not a URL, file or command, before anything is
 // retrieved.
-func (a *app) checkFirstWord(root *cobra.Command, args []string) error {
+func checkFirstWord(o *flags.Options, names, args []string) error {
 	if len(args) == 0 || !isWord(args[0]) {
 		return nil
 	}
@@ -34,15 +32,19 @@ func (a *app) checkFirstWord(root *cobra.Command, args []string) error {
 		return nil // the error has a hint with its file URL
 	}
 	wrong := &failure.Usage{Text: `"` + word + `" is neither a command nor a URL`}
-	names := commandNames(root)
 	near := uri.NearestScheme(word, names)
 	switch {
 	case word == "put" || word == "mput" || word == "upload":
 		wrong.Hint = "urlget does not upload; to an HTTP server: urlget -X PUT --post-file FILE URL"
 	case foreignCommands[word] != "":
-		wrong.Hint = "use " + foreignCommands[word] + operands(word, args[1:])
-	case a.opts.Misread(word) != "":
-		wrong.Hint = a.opts.Misread(word)
+		wrong.Hint = "use " + foreignCommands[word]
+		for _, arg := range args[1:] {
+			if u, err := uri.ParseLoose(arg); err == nil && u.IsAbs() {
+				wrong.Hint += " " + flags.Quote(u.Redacted())
+			}
+		}
+	case o.Misread(word) != "":
+		wrong.Hint = o.Misread(word)
 	case near != "":
 		wrong.Hint = "did you mean urlget " + near + " ?"
 	default:
@@ -51,34 +53,11 @@ func (a *app) checkFirstWord(root *cobra.Command, args []string) error {
 	return wrong
 }
 
-// operands returns the arguments of a command of another tool as they follow the equivalent. After the
-// URLs, other tools name the directory, or rclone's copyurl a file.
-func operands(word string, args []string) string {
-	text, urls, into := "", 0, "-P"
-	if word == "copyurl" {
-		into = "-O"
-	}
-	for _, arg := range args {
-		if isAbs(arg) {
-			u, _ := uri.ParseLoose(arg)
-			text, urls = text+" "+flags.Quote(u.Redacted()), urls+1
-		} else if urls > 0 && len(args) == urls+1 {
-			text = " " + into + " " + flags.Quote(arg) + text
-		}
-	}
-	if urls == 0 {
-		return ""
-	}
-	return text
-}
-
-// isAbs reports whether an argument is an absolute URL.
 func isAbs(arg string) bool {
 	u, err := uri.ParseLoose(arg)
 	return err == nil && u.IsAbs()
 }
 
-// isWord reports whether s could be the name of a command.
 func isWord(s string) bool {
 	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz-") == "" && s[0] != '-'
 }

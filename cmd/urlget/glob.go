@@ -41,41 +41,44 @@ type globbed struct {
 }
 
 // glob expands the ranges and alternatives in the arguments if that is enabled, and rejects them in
-// paths otherwise. If -O has a reference such as #1, the files of the batch are named after it.
-func (a *app) glob(args []string) ([]string, error) {
-	document := a.opts.Output.Document
+// paths otherwise. If -O has a reference such as #1, outputs are the names of the files.
+func glob(o *flags.Options, args []string) (expanded, outputs []string, err error) {
+	document := o.Output.Document
 	named := strings.Contains(document, "#") && globName().MatchString(document)
-	if !a.opts.Many.GlobRanges {
+	if !o.Many.GlobRanges {
 		for _, arg := range args {
 			if found := unglobbed(arg); found != "" {
-				return nil, failure.Hinted(fetch.Printable(found)+" in a URL is not expanded", "use --glob-ranges to expand it as curl does, or %5B, %5D, %7B and %7D for the characters themselves")
+				return nil, nil, failure.Hinted(fetch.Printable(found)+" in a URL is not expanded",
+					"use --glob-ranges to expand it as curl does, or %5B, %5D, %7B and %7D for the characters themselves")
 			}
 		}
-		return args, nil
+		return args, nil, nil
 	}
-	var expanded []string
-	a.outputs = nil
 	for _, arg := range args {
 		urls, err := expand(arg)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if len(expanded)+len(urls) > maxGlob {
-			return nil, failure.Usagef("--glob-ranges: more than %d URLs", maxGlob)
+			return nil, nil, failure.Usagef("--glob-ranges: more than %d URLs", maxGlob)
 		}
 		for _, u := range urls {
 			expanded = append(expanded, u.url)
 			if named {
-				a.outputs = append(a.outputs, globName().ReplaceAllStringFunc(document, func(ref string) string {
-					if i := int(ref[1] - '1'); i < len(u.texts) {
-						return u.texts[i]
-					}
-					return ref
-				}))
+				outputs = append(outputs, u.name(document))
 			}
 		}
 	}
-	return expanded, nil
+	return expanded, outputs, nil
+}
+
+func (g globbed) name(document string) string {
+	return globName().ReplaceAllStringFunc(document, func(ref string) string {
+		if i := int(ref[1] - '1'); i < len(g.texts) {
+			return g.texts[i]
+		}
+		return ref
+	})
 }
 
 // nameGlobbed sets the output of the job for an argument that glob named. It replaces an existing
@@ -110,7 +113,6 @@ func unglobbed(arg string) string {
 	return globRange().FindString(path)
 }
 
-// expand returns the URLs for an argument with ranges and alternatives.
 func expand(arg string) ([]globbed, error) {
 	all := []globbed{{}}
 	for {
@@ -139,7 +141,6 @@ func expand(arg string) ([]globbed, error) {
 	return all, nil
 }
 
-// alternatives returns the texts for a range or a list of alternatives.
 func alternatives(text string) ([]string, error) {
 	if m := globWords().FindStringSubmatch(text); m != nil {
 		return strings.Split(m[1], ","), nil

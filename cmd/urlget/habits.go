@@ -11,21 +11,21 @@ import (
 )
 
 // typedAsCurl reports whether the command line has a flag that only users of curl type.
-func (a *app) typedAsCurl() bool {
-	return a.typedFlag("location") || a.typedFlag("fail") || a.typedFlag("show-error")
+func (p *program) typedAsCurl() bool {
+	return p.net.typedFlag("location") || p.net.typedFlag("fail") || p.net.typedFlag("show-error")
 }
 
 // checkPipe rejects a curl command line whose output goes to a pipe or file: curl prints the content,
 // this command saves it. On a terminal, a message names the saved file.
-func (a *app) checkPipe() error {
-	o := a.opts
-	if !a.saves || !a.typedAsCurl() || o.Output.Document != "" || a.outputs != nil || o.Output.Dir != "" || o.Report.JSON || o.Mail.Parts || o.Mail.Compose {
+func (p *program) checkPipe() error {
+	o := p.opts
+	if !p.typedAsCurl() || o.Output.Document != "" || o.Output.Dir != "" || o.Report.JSON || o.Mail.Parts || o.Mail.Compose {
 		return nil
 	}
-	if info, err := a.std.out.Stat(); err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0) {
-		return failure.Hinted("standard output is redirected, but the content is saved to a file: only curl prints it", flags.CatLine(a.words))
+	if info, err := p.rep.std.out.Stat(); err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0) {
+		return failure.Hinted("standard output is redirected, but the content is saved to a file: only curl prints it", flags.CatLine(p.words))
 	}
-	if o.Report.Quiet && a.typedFlag("show-error") {
+	if o.Report.Quiet && p.net.typedFlag("show-error") {
 		o.Report.Quiet, o.Log.Brief = false, true
 	}
 	return nil
@@ -33,7 +33,7 @@ func (a *app) checkPipe() error {
 
 // checkItems rejects a command line of HTTPie, which has a request method before the URL or request
 // items after it.
-func (a *app) checkItems(args []string) error {
+func checkItems(args []string) error {
 	found := ""
 	for i, arg := range args {
 		if flags.IsMethod(arg) && i == 0 || i > 0 && isAbs(args[i-1]) && flags.IsItem(arg) && !exists(arg) {
@@ -50,8 +50,8 @@ func (a *app) checkItems(args []string) error {
 // dropHopByHop removes header fields that belong to the connection. They are common in command lines
 // copied from browsers, and the client sets its own. Fields that would change what is retrieved are
 // left to the drivers, which refuse them.
-func (a *app) dropHopByHop() {
-	a.opts.Request.Header = slices.DeleteFunc(a.opts.Request.Header, func(field string) bool {
+func dropHopByHop(o *flags.Options, rep *reporter) {
+	o.Request.Header = slices.DeleteFunc(o.Request.Header, func(field string) bool {
 		name, value, _ := strings.Cut(field, ":")
 		name, value = strings.ToLower(strings.TrimSpace(name)), strings.ToLower(value)
 		switch name {
@@ -61,13 +61,13 @@ func (a *app) dropHopByHop() {
 				return false
 			}
 		case "accept-encoding":
-			if !a.opts.Driver.Web.Compressed {
+			if !o.Driver.Web.Compressed {
 				return false
 			}
 		default:
 			return false
 		}
-		a.say("the header field %s is not sent: the client sets it", fetch.Printable(name))
+		rep.say("the header field %s is not sent: the client sets it", fetch.Printable(name))
 		return true
 	})
 }

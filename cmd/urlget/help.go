@@ -43,8 +43,7 @@ const shortHelp = `urlget retrieves URLs of any scheme.
   urlget --help all        list every flag; urlget COMMAND --help
 `
 
-// helpCommand returns the command that prints the help of root and its subcommands.
-func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
+func helpCommand(root *cobra.Command, table flags.Table) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "Print help for a command, or every flag with \"all\"",
@@ -53,7 +52,7 @@ func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] == "all" {
-				a.help(root, args)
+				printHelp(root, args, table)
 				return nil
 			}
 			cmd, _, err := root.Find(args)
@@ -65,13 +64,12 @@ func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
 				}
 				return wrong
 			}
-			a.help(cmd, nil)
+			printHelp(cmd, nil, table)
 			return nil
 		},
 	}
 }
 
-// commandNames returns the names of the visible subcommands of root.
 func commandNames(root *cobra.Command) []string {
 	var names []string
 	for _, cmd := range root.Commands() {
@@ -101,14 +99,14 @@ func setCompletion(root *cobra.Command) {
 	}
 }
 
-// help prints the help of cmd: the short help of the root command, or the list of all flags for
+// printHelp prints the help of cmd: the short help of the root command, or the list of all flags for
 // subcommands and for "--help all".
-func (a *app) help(cmd *cobra.Command, args []string) {
+func printHelp(cmd *cobra.Command, args []string, table flags.Table) {
 	if !cmd.HasParent() && !slices.Contains(args, "all") {
 		io.WriteString(cmd.OutOrStdout(), shortHelp)
 		return
 	}
-	io.WriteString(cmd.OutOrStdout(), longHelp(cmd, a.table))
+	io.WriteString(cmd.OutOrStdout(), longHelp(cmd, table))
 }
 
 func longHelp(cmd *cobra.Command, table flags.Table) string {

@@ -1,16 +1,46 @@
 package main
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net"
+	"os"
 	"slices"
 	"strings"
+	"syscall"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
+	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
 )
 
-// hint returns the hint for an error. The library has hints for any program; hint translates its
-// reasons to the flags of this one.
+func hintOf(err error) string {
+	var own *fetch.Error
+	var wrong *failure.Usage
+	switch {
+	case errors.As(err, &wrong):
+		return wrong.Hint
+	case !errors.As(err, &own):
+		return causeHint(err)
+	case own.Hint != "" || !own.Reason.IsZero():
+		return hint(own)
+	}
+	use := causeHint(err)
+	switch {
+	case use == hintPlain:
+		return plainURL(own.URL)
+	case use == "" && own.Code == fetch.ErrProtocol:
+		return otherProtocol(own)
+	}
+	return use
+}
+
+// hint returns the hint for an error with a hint or a reason. The library has hints for any program;
+// hint translates its reasons to the flags of this one.
 func hint(e *fetch.Error) string {
 	r := e.Reason
 	switch r.Kind {
@@ -60,3 +90,79 @@ func hint(e *fetch.Error) string {
 }
 
 func isFile(f fetch.Field) bool { return f.Kind == fetch.FieldFile }
+
+// hintPlain is the hint template for a URL with the scheme without TLS.
+const hintPlain = "try URL"
+
+// causeHints are the hints for errors of the system and of the standard library. The first match is
+// used.
+var causeHints = []struct {
+	is   func(error) bool
+	hint string
+}{
+	{as(func(e x509.CertificateInvalidError) bool { return e.Reason == x509.Expired }),
+		"check the system clock, or use --insecure to skip verification"},
+	{as(func(x509.CertificateInvalidError) bool { return true }), "use --insecure to skip verification"},
+	{as(func(x509.HostnameError) bool { return true }), "use --insecure to skip verification"},
+	{as(func(x509.UnknownAuthorityError) bool { return true }),
+		"use --ca-certificate FILE to trust a private CA, or --insecure to skip verification"},
+	{as(func(tls.RecordHeaderError) bool { return true }), hintPlain},
+	{as(func(*net.DNSError) bool { return true }), "check the host name and the network connection"},
+	{as(func(e *net.AddrError) bool { return e.Err == "no suitable address found" }),
+		"-4 and -6 allow only addresses of one family"},
+	{is(syscall.ECONNREFUSED), "check the port, and that the server is running"},
+	{is(syscall.ENETUNREACH), "check the network connection, or choose an address family with -4 or -6"},
+	{is(crawl.ErrInUse), "wait until the other process ends, or use -P DIR for a separate tree"},
+	{isStdout, ""},
+	{is(syscall.ENOSPC), "use -P DIR to save elsewhere"},
+	{is(syscall.EDQUOT), "use -P DIR to save elsewhere"},
+	{is(syscall.EROFS), "use -P DIR to save elsewhere"},
+	{is(syscall.ENAMETOOLONG), "use -O NAME or -P DIR to choose a shorter name"},
+}
+
+func causeHint(err error) string {
+	for _, c := range causeHints {
+		if c.is(err) {
+			return c.hint
+		}
+	}
+	return ""
+}
+
+func is(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
+
+func as[E error](match func(E) bool) func(error) bool {
+	return func(err error) bool {
+		var e E
+		return errors.As(err, &e) && match(e)
+	}
+}
+
+// isStdout reports whether err is an error of standard output, which -P does not change.
+func isStdout(err error) bool {
+	var file *fs.PathError
+	return errors.As(err, &file) && file.Path == os.Stdout.Name()
+}
+
+// plainURL returns the hint with the URL of the scheme without TLS, which lacks the final "s".
+func plainURL(url string) string {
+	scheme, rest, ok := strings.Cut(url, ":")
+	if !ok || !strings.HasSuffix(scheme, "s") {
+		return ""
+	}
+	return strings.Replace(hintPlain, "URL", strings.TrimSuffix(scheme, "s")+":"+rest, 1)
+}
+
+// otherProtocol returns the hint that the server speaks another protocol, recognized by its greeting.
+func otherProtocol(e *fetch.Error) string {
+	text, url := e.Message(), e.URL
+	for _, g := range flags.Greetings {
+		_, rest, ok := strings.Cut(url, ":")
+		if ok && strings.Contains(text, g.Text) && !strings.HasPrefix(url, g.Scheme+":") {
+			return strings.Replace(g.Hint, "URL", g.Scheme+":"+rest, 1)
+		}
+	}
+	return ""
+}

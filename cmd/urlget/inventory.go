@@ -18,11 +18,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// An inventory is the summary of an archive that stat prints.
 type inventory struct {
-	Event    string         `json:"event"`
-	URL      string         `json:"url"`
-	Time     string         `json:"time"`
+	eventHead
 	Kind     string         `json:"kind"`
 	Records  int            `json:"records"`
 	Types    map[string]int `json:"types"` // records by type
@@ -36,7 +33,6 @@ type inventory struct {
 	more     bool           // there are more than maxCounted URLs
 }
 
-// fileURL returns the URL of a file.
 func fileURL(name string) (uri.URI, error) {
 	path, err := filepath.Abs(name)
 	if err != nil {
@@ -46,14 +42,13 @@ func fileURL(name string) (uri.URI, error) {
 	return u, failure.File(err)
 }
 
-// describeArchive prints the inventory of an archive.
-func (rep *reporter) describeArchive(name string) error {
+func describeArchive(p *program, name string) error {
 	return readArchive(name, func(name string, r *warc.Reader) error {
 		u, err := fileURL(name)
 		if err != nil {
 			return err
 		}
-		inv := &inventory{Event: "described", URL: u.String(), Time: time.Now().UTC().Format(time.RFC3339Nano), Kind: fetch.KindObject.String(),
+		inv := &inventory{eventHead: newEventHead("described", u.String()), Kind: fetch.KindObject.String(),
 			Types: make(map[string]int), Schemes: make(map[string]int)}
 		if err := inv.countRecords(r); err != nil {
 			return failure.File(err)
@@ -61,14 +56,13 @@ func (rep *reporter) describeArchive(name string) error {
 		if inv.Records == 0 {
 			return failure.File(fmt.Errorf("%s contains no records", name))
 		}
-		if rep.opts.Report.JSON {
-			return failure.File(json.NewEncoder(rep.std.out).Encode(inv))
+		if p.opts.Report.JSON {
+			return failure.File(json.NewEncoder(p.rep.std.out).Encode(inv))
 		}
-		return inv.text(rep.std.out, name)
+		return inv.text(p.rep.std.out, name)
 	})
 }
 
-// countRecords counts the records of an archive.
 func (inv *inventory) countRecords(r *warc.Reader) error {
 	seen := make(map[string]bool)
 	defer func() { inv.URLs = len(seen) }()
@@ -119,7 +113,6 @@ func tallyKind(of map[string]int, kind string) {
 	of[kind]++
 }
 
-// text writes the inventory as text.
 func (inv *inventory) text(w io.Writer, name string) error {
 	out := &errWriter{w: w}
 	fmt.Fprintf(out, "%s\n  records: %d (%s)\n", fetch.Printable(name), inv.Records, counts(inv.Types))

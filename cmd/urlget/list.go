@@ -17,36 +17,50 @@ import (
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
+	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/render"
 )
 
-// listCommand returns the ls command.
-func (a *app) listCommand() *cobra.Command {
-	return a.withFlags(flags.List, &cobra.Command{
+func listCommand(p *program) *cobra.Command {
+	return p.withFlags(flags.List, &cobra.Command{
 		Use:   "ls [flags] URL...",
 		Short: "List a directory, menu, newsgroup, page or archive",
-		RunE: a.orArchives(a.listArchive, func(cmd *cobra.Command, args []string) error {
-			return a.runURLs(cmd, args, action{op: fetch.OpList, do: a.list})
-		}),
+		RunE:  p.runs(orArchives(listArchive, runList)),
 	})
 }
 
-// list prints the listing of one URL, recursively with --recursive.
-func (a *app) list(ctx context.Context, t *task) outcome {
-	if a.opts.Listing.Recursive {
-		return failed(a.listTree(ctx, t.Job))
+func runList(p *program, cmd *cobra.Command, args []string) error {
+	ctx, b, err := p.open(cmd, args, settings{op: fetch.OpList})
+	if err != nil {
+		return err
 	}
-	return a.runPrintJob(ctx, t)
+	if p.opts.Listing.Recursive {
+		return b.run(ctx, verbFunc(func(ctx context.Context, t *task) outcome {
+			return failed(listTree(ctx, b.jobs.client, p.rep, t.Job))
+		}))
+	}
+	ignore := func(*job.Job, *fetch.Response) error { return nil } // the hook for listings prints it
+	return b.run(ctx, &printer{p.rep, b.jobs, ignore})
 }
 
-// runPrintJob runs a job that prints a listing or metadata.
-func (a *app) runPrintJob(ctx context.Context, t *task) outcome {
-	res := a.runJob(ctx, t)
+type printer struct {
+	rep      *reporter
+	jobs     *jobs
+	response responseFunc
+}
+
+func (l *printer) do(ctx context.Context, t *task) outcome {
+	var res *job.Result
+	for again := true; again; again = l.jobs.net.dialog.fillIn(ctx, t.Job, res.Err) {
+		shown := l.jobs.begin(t.Job)
+		res = l.jobs.runner.Run(tty.Following(ctx, shown), t.Job, l.jobs.hooks(ctx, t, shown, l.response))
+		shown.End()
+	}
 	if res.Outcome == job.Listed {
-		a.write(render.End(res.Event("")))
+		l.rep.write(render.End(res.Event("")))
 	}
 	return failed(res.Err)
 }
@@ -74,7 +88,6 @@ func (r *reporter) printListing(j *job.Job, resp *fetch.Response) error {
 	return r.printBody(resp)
 }
 
-// printText prints a text response.
 func (r *reporter) printText(resp *fetch.Response) error {
 	r.stdout.Lock()
 	defer r.stdout.Unlock()
@@ -95,7 +108,6 @@ func (r *reporter) textOut() io.Writer {
 	return r.std.out
 }
 
-// emptyMessage returns the message for a listing without entries.
 func emptyMessage(u uri.URI) string {
 	_, isSearch := u.Query()
 	if isSearch || strings.Contains(u.String(), "%09") {
@@ -126,9 +138,9 @@ func (r *reporter) printEntries(u uri.URI, entries iter.Seq2[fetch.Entry, error]
 
 // listTree prints a listing and the listings below it, each under its URL. It reports failures and
 // continues.
-func (a *app) listTree(ctx context.Context, j *job.Job) error {
+func listTree(ctx context.Context, client *fetch.Client, rep *reporter, j *job.Job) error {
 	begun, count := time.Now(), int64(0)
-	next, stop := iter.Pull2(a.client.Walk(ctx, j.URL.String(), nil))
+	next, stop := iter.Pull2(client.Walk(ctx, j.URL.String(), nil))
 	defer stop()
 	m, err, ok := next()
 	for first := true; ok; first = false {
@@ -136,21 +148,21 @@ func (a *app) listTree(ctx context.Context, j *job.Job) error {
 			if first || ctx.Err() != nil {
 				return err // the first listing, or a write error
 			}
-			a.fail(m.URL.Redacted(), err)
+			rep.fail(m.URL.Redacted(), err)
 			m, err, ok = next()
 			continue
 		}
 		from := m.From
-		if !a.opts.Report.JSON {
+		if !rep.opts.Report.JSON {
 			title := fetch.Printable(from.Redacted()) + ":\n"
 			if !first {
 				title = "\n" + title
 			}
-			if _, err := io.WriteString(a.std.out, title); err != nil {
+			if _, err := io.WriteString(rep.std.out, title); err != nil {
 				return failure.File(err)
 			}
 		}
-		printErr := a.printEntries(from, func(yield func(fetch.Entry, error) bool) {
+		printErr := rep.printEntries(from, func(yield func(fetch.Entry, error) bool) {
 			for more := true; more && ok && err == nil && m.From == from; m, err, ok = next() {
 				count++
 				more = yield(m.Entry, nil)
@@ -161,7 +173,7 @@ func (a *app) listTree(ctx context.Context, j *job.Job) error {
 		}
 	}
 	listed := &job.Result{Outcome: job.Listed, URL: j.URL.Redacted(), Entries: count, Elapsed: time.Since(begun)}
-	a.write(render.End(listed.Event("")))
+	rep.write(render.End(listed.Event("")))
 	return nil
 }
 

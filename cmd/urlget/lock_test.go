@@ -20,8 +20,7 @@ func TestLockFilesAreBounded(t *testing.T) {
 	if err := os.Truncate(path, maxLockFile+1); err != nil {
 		t.Fatal(err)
 	}
-	a := &app{network: &network{reporter: &reporter{opts: flags.New()}}}
-	if _, err := a.readLocks(path); fetch.CodeOf(err) != fetch.ErrTooLarge {
+	if _, err := readLocks(&flags.LockFile{}, nil, path); fetch.CodeOf(err) != fetch.ErrTooLarge {
 		t.Error(err)
 	}
 }
@@ -43,8 +42,7 @@ func TestRewriteOfLockFiles(t *testing.T) {
 	if err := os.Symlink("file", link); err != nil {
 		t.Skip(err)
 	}
-	a := &app{network: &network{reporter: &reporter{opts: flags.New()}}}
-	f, err := a.readLocks(link)
+	f, err := readLocks(&flags.LockFile{}, nil, link)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"slices"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 )
 
@@ -24,10 +26,11 @@ type lockFile struct {
 	changed map[int][]byte // lines of --update, by number
 }
 
-// readLocks reads a lock file. An invalid line is an error before anything is sent.
-func (a *app) readLocks(name string) (*lockFile, error) {
-	var in io.Reader = a.std.in
-	if name == "-" && a.opts.Lock.Update {
+// readLocks reads a lock file, which may be standard input. An invalid line is an error before
+// anything is sent.
+func readLocks(o *flags.LockFile, stdin io.Reader, name string) (*lockFile, error) {
+	in := stdin
+	if name == "-" && o.Update {
 		return nil, failure.Usagef("--update cannot rewrite standard input")
 	}
 	if name != "-" {
@@ -56,6 +59,20 @@ func (a *app) readLocks(name string) (*lockFile, error) {
 		f.locks = append(f.locks, l)
 	}
 	return f, nil
+}
+
+// each calls pass for each line until it returns false, and reports whether it did not.
+func (f *lockFile) each(rep *reporter, pass func(argument) bool) bool {
+	rep.con.Expect(len(f.locks))
+	if len(f.locks) == 0 {
+		rep.say("no URLs in %s", fetch.Printable(f.name))
+	}
+	for _, l := range f.locks {
+		if !pass(argument{lock: l, pos: fmt.Sprintf("%s:%d", f.name, l.Line)}) {
+			return false
+		}
+	}
+	return true
 }
 
 // replace replaces a line if the new one differs in more than the time. It returns the part that

@@ -2,11 +2,8 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
@@ -62,7 +59,6 @@ func (r *reporter) openLog(args []string) (detached bool, err error) {
 	return false, nil
 }
 
-// detach starts the command as a background process that writes messages to a log.
 func (r *reporter) detach(name string) error {
 	l := &r.opts.Log
 	program, err := os.Executable()
@@ -77,7 +73,9 @@ func (r *reporter) detach(name string) error {
 	if name != "" {
 		log, err = os.OpenFile(name, mode, 0o666)
 	} else {
-		log, err = newLog()
+		log, _, err = createUnused(backgroundLog, func(name string) (*os.File, error) {
+			return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		})
 	}
 	if err != nil {
 		return failure.File(err)
@@ -95,16 +93,4 @@ func (r *reporter) detach(name string) error {
 	}
 	fmt.Fprintf(r.std.err, "running in the background as process %d; messages are written to %s\n", p.Pid, fetch.Printable(log.Name()))
 	return failure.File(p.Release())
-}
-
-// newLog creates a log under an unused name.
-func newLog() (*os.File, error) {
-	name := backgroundLog
-	for n := 1; ; n++ {
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if !errors.Is(err, fs.ErrExist) || n > 10_000 {
-			return f, err
-		}
-		name = backgroundLog + "." + strconv.Itoa(n)
-	}
 }

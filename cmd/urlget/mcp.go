@@ -12,9 +12,8 @@ import (
 	browse "github.com/urlget/urlget/serve"
 )
 
-// mcpCommand returns the mcp command.
-func (a *app) mcpCommand() *cobra.Command {
-	return a.withFlags(flags.MCP, &cobra.Command{
+func mcpCommand(p *program) *cobra.Command {
+	return p.withFlags(flags.MCP, &cobra.Command{
 		Use:   "mcp [flags]",
 		Short: "Be a server of the Model Context Protocol",
 		Long: `Be a server of the Model Context Protocol on standard input and output: a
@@ -26,42 +25,42 @@ answer from an archive.`,
 		Example: `  urlget mcp --warc session
   urlget mcp --replay session.warc.gz --replay-only`,
 		Args: noArguments,
-		RunE: a.runMCP,
+		RunE: p.runs(runMCP),
 	})
 }
 
-func (a *app) runMCP(cmd *cobra.Command, _ []string) error {
-	a.opts.Use(cmd.Flags())
-	if err := a.configure(cmd); err != nil {
+func runMCP(p *program, cmd *cobra.Command, _ []string) error {
+	if err := p.configure(cmd); err != nil {
 		return err
 	}
-	if err := a.opts.Check(a.table); err != nil {
+	if err := p.opts.Check(p.table); err != nil {
 		return err
 	}
-	a.sequential, a.prompt = true, tty.Prompt{} // standard input has the protocol
-	ctx, err := a.openArchives(cmd.Context(), nil, false)
+	n := p.net
+	n.sequential, n.dialog.Prompt = true, tty.Prompt{} // standard input has the protocol
+	ctx, err := n.openArchives(cmd.Context(), nil)
 	if err != nil {
 		return err
 	}
-	opts, err := a.untrustedOptions()
+	opts, err := n.untrustedOptions()
 	if err != nil {
 		return err
 	}
 	if opts.Policy.MaxSize == 0 {
 		opts.Policy.MaxSize = mcptools.MaxContent
 	}
-	tools := mcptools.Options{Client: a.clientWith(opts), Version: programVersion()}
+	tools := mcptools.Options{Client: n.clientWith(opts), Version: programVersion()}
 	defer tools.Client.Close()
-	if r := a.archives.replay; r != nil {
+	if r := n.archives.replay; r != nil {
 		reader, policy := *opts, *opts.Policy
 		policy.AllowPrivate = true // nothing is sent
 		reader.Policy = &policy
-		reader.Middleware = append(a.observers(), browse.Archived(r, true))
-		c := a.clientWith(&reader)
+		reader.Middleware = append(n.observers(), browse.Archived(r, true))
+		c := n.clientWith(&reader)
 		defer c.Close()
 		tools.Pages = browse.New(browse.Options{Client: c, Archive: r, ArchiveOnly: true})
 	}
-	err = mcptools.Run(ctx, tools, a.std.in, a.std.out)
+	err = mcptools.Run(ctx, tools, p.rep.std.in, p.rep.std.out)
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -71,7 +70,6 @@ func (a *app) runMCP(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
-// untrustedOptions returns the client options for requests of untrusted parties.
 func (n *network) untrustedOptions() (*fetch.Options, error) {
 	opts, err := n.options()
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// compose prints the message draft described by a mailto URL.
 func (r *reporter) compose(u uri.URI) error {
 	draft, err := composeDraft(u)
 	if wrong := (*uri.Error)(nil); errors.As(err, &wrong) {
@@ -63,7 +62,6 @@ func extract(o *flags.Options, url uri.URI, resp *fetch.Response) error {
 	return nil
 }
 
-// extracted is content derived from other content.
 type extracted struct {
 	io.Reader
 	io.Closer
@@ -77,7 +75,6 @@ func (e *extracted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// checkMessage returns an error if the response is not a message.
 func checkMessage(meta *fetch.Meta) error {
 	what, _, _ := mime.ParseMediaType(meta.ContentType)
 	if meta.Kind == fetch.KindObject && what == "message/rfc822" {
@@ -89,7 +86,6 @@ func checkMessage(meta *fetch.Meta) error {
 	return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%s, not a message", what)}
 }
 
-// messageError classifies an error of reading a message.
 func messageError(err error) error {
 	switch {
 	case fetch.CodeOf(err) != "":

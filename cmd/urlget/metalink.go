@@ -20,9 +20,9 @@ import (
 
 // metalink retrieves the files described by a Metalink document, or the resource itself from mirrors
 // announced by its server. If there are neither, ok is false.
-func (a *app) metalink(ctx context.Context, t *task) (e outcome, ok bool) {
+func (g *getter) metalink(ctx context.Context, t *task) (e outcome, ok bool) {
 	j := t.Job
-	files, err := a.describedBy(ctx, j)
+	files, err := g.jobs.describedBy(ctx, j)
 	switch {
 	case err != nil:
 		return failed(err), true
@@ -37,17 +37,17 @@ func (a *app) metalink(ctx context.Context, t *task) (e outcome, ok bool) {
 	var saved []*job.Result
 	last.report = func() {
 		for _, res := range saved {
-			a.report(j, res)
+			g.report(j, res)
 		}
 	}
 	for i := range files {
-		res := a.saveSources(ctx, t, &files[i], false)
+		res := g.jobs.saveSources(ctx, t, &files[i], false)
 		if res.Err == nil {
 			saved, last.res = append(saved, res), res
 			continue
 		}
 		if last.err != nil {
-			a.fail(j.URL.Redacted(), last.err)
+			g.rep.fail(j.URL.Redacted(), last.err)
 		}
 		last.err = res.Err
 		if ctx.Err() != nil {
@@ -58,29 +58,29 @@ func (a *app) metalink(ctx context.Context, t *task) (e outcome, ok bool) {
 }
 
 // describedBy returns the files that the response to j describes.
-func (a *app) describedBy(ctx context.Context, j *job.Job) ([]download.Manifest, error) {
+func (x *jobs) describedBy(ctx context.Context, j *job.Job) ([]download.Manifest, error) {
 	ignored := func(u uri.URI, err error) {
-		a.say("%s: %s; it is ignored", u.Redacted(), render.ErrorText(plainError(err)))
+		x.rep.say("%s: %s; it is ignored", u.Redacted(), render.ErrorText(err))
 	}
-	return metalink.Find(ctx, a.client, &fetch.Request{URL: j.URL, From: j.From}, a.runner().Retry, ignored)
+	return metalink.Find(ctx, x.client, &fetch.Request{URL: j.URL, From: j.From}, x.runner.Retry, ignored)
 }
 
 // saveSources saves a file that has several sources. Locked is true for a line of a lock file.
-func (a *app) saveSources(ctx context.Context, t *task, m *download.Manifest, locked bool) *job.Result {
+func (x *jobs) saveSources(ctx context.Context, t *task, m *download.Manifest, locked bool) *job.Result {
 	j, named := t.Job, *t.Job
 	named.Output = cmp.Or(j.Output, m.Name)
-	shown := a.con.Begin(path.Base(named.Output))
+	shown := x.rep.con.Begin(path.Base(named.Output))
 	defer shown.End()
 	ctx = tty.Following(ctx, shown)
-	hooks := a.hooks(ctx, &task{Job: &named, number: t.number, pos: t.pos}, shown)
+	hooks := x.hooks(ctx, &task{Job: &named, batch: t.batch, number: t.number, pos: t.pos}, shown, nil)
 	url := j.URL.Redacted()
 	res := &job.Result{URL: url, Op: j.Op, Started: time.Now(), Size: -1}
-	r := a.runner()
+	r := x.runner
 	opts := &download.Options{Exists: j.Exists, Retry: r.Retry, Segments: j.Segments, Checksum: j.Checksum,
 		SHA256: r.SHA256, Progress: hooks.Progress, Reuse: hooks.Reuse, Restart: hooks.Restart}
 	opts.Retry.Report = hooks.Retry
 	opts.Dropped = func(u uri.URI, err error) {
-		a.say("%s: %s; the source is not used again", u.Redacted(), render.ErrorText(plainError(err)))
+		x.rep.say("%s: %s; the source is not used again", u.Redacted(), render.ErrorText(err))
 	}
 	name := strings.TrimPrefix(j.Output, "./")
 	if dir, ok := strings.CutSuffix(name, "/"); ok {
@@ -89,9 +89,9 @@ func (a *app) saveSources(ctx context.Context, t *task, m *download.Manifest, lo
 	var got *download.Result
 	var err error
 	if locked {
-		got, err = a.files.DoLocked(ctx, m, opts)
+		got, err = x.files.DoLocked(ctx, m, opts)
 	} else {
-		got, err = a.files.DoSources(ctx, m, name, opts)
+		got, err = x.files.DoSources(ctx, m, name, opts)
 	}
 	res.Elapsed = time.Since(res.Started)
 	if got != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"time"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
@@ -14,11 +13,8 @@ import (
 	"github.com/urlget/urlget/fetch/message"
 )
 
-// A partRecord describes a part of a message in JSON.
 type partRecord struct {
-	Event       string `json:"event"`
-	URL         string `json:"url"`
-	Time        string `json:"time"`
+	eventHead
 	Number      int    `json:"number"`
 	ContentType string `json:"content_type"`
 	Size        int64  `json:"size"` // decoded, in bytes
@@ -27,32 +23,32 @@ type partRecord struct {
 	Attachment  bool   `json:"attachment,omitempty"`
 }
 
-// printParts prints the parts of a message.
 func (r *reporter) printParts(j *job.Job, resp *fetch.Response) error {
 	if err := checkMessage(&resp.Meta); err != nil {
 		return err
 	}
 	defer r.con.Pause()()
 	out := bufio.NewWriter(r.std.out)
-	table := partTable{w: out}
-	add := table.add
+	var rows []partRecord
+	add := func(p partRecord) error {
+		rows = append(rows, p)
+		return nil
+	}
 	if r.opts.Report.JSON {
 		enc := json.NewEncoder(out)
-		add = func(r partRecord) error {
-			r.Event, r.URL, r.Time = "part", j.URL.Redacted(), time.Now().UTC().Format(time.RFC3339Nano)
-			return enc.Encode(r)
+		add = func(p partRecord) error {
+			p.eventHead = newEventHead("part", j.URL.Redacted())
+			return enc.Encode(p)
 		}
 	}
 	err := eachPart(resp.Body, add)
-	for _, flush := range []func() error{table.flush, out.Flush} {
-		if e := flush(); err == nil {
-			err = failure.File(e)
-		}
+	writePartTable(out, rows)
+	if flushErr := out.Flush(); err == nil {
+		err = failure.File(flushErr)
 	}
 	return err
 }
 
-// eachPart calls do for each part of a message as it arrives.
 func eachPart(r io.Reader, do func(partRecord) error) error {
 	for p, err := range message.Parts(r) {
 		if err != nil {
@@ -70,49 +66,21 @@ func eachPart(r io.Reader, do func(partRecord) error) error {
 	return nil
 }
 
-// A partTable prints parts as aligned lines. The first parts determine the column widths, so that
-// it need not hold all parts.
-type partTable struct {
-	w       io.Writer
-	rows    []partRecord // not printed yet
-	fixed   bool         // the widths are final
-	numbers int
-	types   int
-	sizes   int
-}
+// maxTypeText limits the width of the column of types.
+const maxTypeText = 40
 
-const (
-	tableAhead  = 64
-	maxTypeText = 40 // maximum width of the column of types
-)
-
-func (t *partTable) add(r partRecord) error {
-	t.rows = append(t.rows, r)
-	if t.fixed || len(t.rows) == tableAhead {
-		return t.flush()
+func writePartTable(w io.Writer, rows []partRecord) {
+	numbers, types, sizes := 0, 0, 0
+	for _, r := range rows {
+		numbers = max(numbers, len(strconv.Itoa(r.Number)))
+		types = max(types, min(len(r.ContentType), maxTypeText))
+		sizes = max(sizes, len(strconv.FormatInt(r.Size, 10)))
 	}
-	return nil
-}
-
-// flush prints the rows collected so far.
-func (t *partTable) flush() error {
-	if !t.fixed {
-		for _, r := range t.rows {
-			t.numbers = max(t.numbers, len(strconv.Itoa(r.Number)))
-			t.types = max(t.types, min(len(r.ContentType), maxTypeText))
-			t.sizes = max(t.sizes, len(strconv.FormatInt(r.Size, 10)))
-		}
-		t.fixed = true
-	}
-	for _, r := range t.rows {
-		line := fmt.Sprintf("%*d  %-*s  %*d", t.numbers, r.Number, t.types, fetch.Printable(r.ContentType), t.sizes, r.Size)
+	for _, r := range rows {
+		fmt.Fprintf(w, "%*d  %-*s  %*d", numbers, r.Number, types, fetch.Printable(r.ContentType), sizes, r.Size)
 		if r.Name != "" {
-			line += "  " + fetch.Printable(r.Name)
+			io.WriteString(w, "  "+fetch.Printable(r.Name))
 		}
-		if _, err := io.WriteString(t.w, line+"\n"); err != nil {
-			return err
-		}
+		io.WriteString(w, "\n")
 	}
-	t.rows = t.rows[:0]
-	return nil
 }

@@ -17,10 +17,8 @@ type processorLimit struct {
 	before atomic.Int32 // GOMAXPROCS before the limit; 0 if there is none
 }
 
-// set limits the process to one processor.
 func (l *processorLimit) set() { l.before.Store(int32(runtime.GOMAXPROCS(1))) }
 
-// lift removes the limit.
 func (l *processorLimit) lift() {
 	if n := l.before.Swap(0); n > 1 {
 		runtime.GOMAXPROCS(int(n))

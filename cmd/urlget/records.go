@@ -23,29 +23,31 @@ import (
 
 // orArchives returns the body of a command whose first arguments may be archives. Without URLs, it
 // runs alone on each archive. With URLs, it runs the command and replays only the archives.
-func (a *app) orArchives(alone func(name string) error, each func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
+func orArchives(alone func(p *program, name string) error, each runFunc) runFunc {
+	return func(p *program, cmd *cobra.Command, args []string) error {
 		n := 0
 		for n < len(args) && isArchive(args[n]) {
 			n++
 		}
 		switch {
 		case n == 0:
-			return each(cmd, args)
+			return each(p, cmd, args)
 		case n < len(args):
-			a.opts.Archive.Replay, a.opts.Archive.ReplayOnly = append(a.opts.Archive.Replay, args[:n]...), true
-			return each(cmd, args[n:])
+			p.opts.Archive.Replay = append(p.opts.Archive.Replay, args[:n]...)
+			p.opts.Archive.ReplayOnly = true
+			return each(p, cmd, args[n:])
 		case alone == nil:
-			return failure.Hinted("no URL in the archive "+args[0], "use "+cmd.CommandPath()+" "+args[0]+" URL, or urlget ls "+args[0]+" to list the URLs")
+			return failure.Hinted("no URL in the archive "+args[0],
+				"use "+cmd.CommandPath()+" "+args[0]+" URL, or urlget ls "+args[0]+" to list the URLs")
 		}
-		a.openEvents()
+		p.rep.openEvents()
 		for _, name := range args {
-			if err := alone(name); err != nil {
+			if err := alone(p, name); err != nil {
 				subject := ""
-				if u, wrong := fileURL(name); wrong == nil && a.events != nil {
+				if u, wrong := fileURL(name); wrong == nil && p.rep.events != nil {
 					subject = u.String()
 				}
-				a.fail(subject, err)
+				p.rep.fail(subject, err)
 			}
 		}
 		return nil
@@ -115,18 +117,16 @@ func readArchive(name string, f func(name string, r *warc.Reader) error) error {
 	})
 }
 
-// listArchive lists the records of an archive, including damaged sections.
-func (rep *reporter) listArchive(name string) error {
+func listArchive(p *program, name string) error {
 	return readArchive(name, func(name string, r *warc.Reader) error {
 		u, err := fileURL(name)
 		if err != nil {
 			return err
 		}
-		return rep.printEntries(u, recordsOf(r, rep.opts.Listing.Long))
+		return p.rep.printEntries(u, recordsOf(r, p.opts.Listing.Long))
 	})
 }
 
-// A warcRecord has the facts of a record of an archive.
 type warcRecord struct {
 	Type      string
 	ID        string
@@ -141,7 +141,6 @@ type warcRecord struct {
 	Protocol  []string
 }
 
-// EntryFacts implements [fetch.EntryRecord].
 func (r warcRecord) EntryFacts() fetch.Facts {
 	return fetch.Facts{Driver: "warc", List: []fetch.Fact{
 		{Name: "type", Value: r.Type},
@@ -226,7 +225,6 @@ func entryOf(rec *warc.Record, more bool) fetch.Entry {
 // maxShownHead limits the response head that is read for its status, in bytes.
 const maxShownHead = 256 << 10
 
-// infoField returns a field in the block of a warcinfo record.
 func infoField(rec *warc.Record, name string) string {
 	lines := bufio.NewScanner(io.LimitReader(rec.Block, maxShownHead))
 	for lines.Scan() {

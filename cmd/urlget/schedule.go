@@ -17,19 +17,18 @@ import (
 	"github.com/urlget/urlget/internal/rlimit"
 )
 
-// schedule returns the scheduler options.
-func (a *app) schedule() *schedule.Scheduler {
-	m := &a.opts.Many
+func newScheduler(x *jobs) *schedule.Scheduler {
+	m := &x.opts.Many
 	parallel, grow := int(m.Jobs), flags.MaxGrow
-	if a.serial() {
+	if x.serial() {
 		parallel = 1
 	}
-	if a.serial() || !a.opts.Grows() {
+	if x.serial() || !x.opts.Grows() {
 		grow = 0
 	}
 	if most := maxTransfers(rlimit.Files(), int(m.Segments)); most > 0 && max(parallel, grow) > most {
 		if parallel > most {
-			a.con.Warn(fmt.Sprintf("%d transfers at once instead of %d, because the system allows %d open files; use ulimit -n to change that", most, parallel, rlimit.Files()))
+			x.rep.con.Warn(fmt.Sprintf("%d transfers at once instead of %d, because the system allows %d open files; use ulimit -n to change that", most, parallel, rlimit.Files()))
 		}
 		parallel, grow = min(parallel, most), min(grow, most)
 	}
@@ -38,12 +37,12 @@ func (a *app) schedule() *schedule.Scheduler {
 		Grow:        grow,
 		Host:        schedule.Limits{Delay: time.Duration(m.Wait)},
 		RandomDelay: m.RandomWait,
-		MaxPause:    time.Duration(a.opts.Network.RetryWait),
-		Pipeline:    a.client.Pipeline,
+		MaxPause:    time.Duration(x.opts.Network.RetryWait),
+		Pipeline:    x.client.Pipeline,
 		Limits: func(host string) schedule.Limits {
 			scheme, _, _ := strings.Cut(host, ":")
-			limits := schedule.Limits{Parallel: listLimit(a.opts, scheme)}
-			if grow > 0 && a.opts.HostsGrow() {
+			limits := schedule.Limits{Parallel: listLimit(x.opts, scheme)}
+			if grow > 0 && x.opts.HostsGrow() {
 				limits.Grow = flags.HostGrow(scheme)
 			}
 			return limits
@@ -69,15 +68,14 @@ func maxTransfers(files, segments int) int {
 	return max(1, (files-ownFiles)/(transferFiles+max(segments-1, 0)*segmentFiles))
 }
 
-// treeSchedule returns the scheduler options of a tree.
-func (a *app) treeSchedule(seeds []seed) schedule.Options {
-	m := &a.opts.Many
+func treeSchedule(o *flags.Options, seeds []seed) schedule.Options {
+	m := &o.Many
 	most := 0
 	for _, s := range seeds {
 		most = max(most, hostLimit(m, s.url.Scheme()))
 	}
 	parallel, grow := int(m.Jobs), 0
-	if a.opts.Grows() {
+	if o.Grows() {
 		grow = flags.MaxGrow
 	}
 	if files := maxTransfers(rlimit.Files(), int(m.Segments)); files > 0 {
@@ -88,11 +86,10 @@ func (a *app) treeSchedule(seeds []seed) schedule.Options {
 		Grow:        grow,
 		Host:        schedule.Limits{Parallel: most, Delay: time.Duration(m.Wait)},
 		RandomDelay: m.RandomWait,
-		MaxPause:    time.Duration(a.opts.Network.RetryWait),
+		MaxPause:    time.Duration(o.Network.RetryWait),
 	}
 }
 
-// hostLimit returns the maximum number of parallel transfers per host for a scheme.
 func hostLimit(m *flags.Many, scheme string) int {
 	if m.PerHost > 0 {
 		return int(m.PerHost)
@@ -110,7 +107,6 @@ func listLimit(o *flags.Options, scheme string) int {
 	return hostLimit(&o.Many, scheme)
 }
 
-// hostOf returns the host of u for the scheduler, or "".
 func hostOf(u uri.URI) string {
 	if u.Host() == "" {
 		return ""

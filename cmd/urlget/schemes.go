@@ -13,20 +13,16 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// schemesCommand returns the schemes command.
-func (a *app) schemesCommand() *cobra.Command {
-	cmd := &cobra.Command{
+func schemesCommand(p *program) *cobra.Command {
+	return p.define(flags.Schemes, &cobra.Command{
 		Use:               "schemes",
 		Short:             "List the supported schemes",
 		Args:              noArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(*cobra.Command, []string) error { return a.schemes() },
-	}
-	a.table.Define(cmd.Flags(), flags.Schemes)
-	return cmd
+		RunE:              func(*cobra.Command, []string) error { return printSchemes(p.net) },
+	})
 }
 
-// A schemeRecord describes a scheme in JSON.
 type schemeRecord struct {
 	Name       string   `json:"name"`
 	Port       uint16   `json:"port,omitempty"`
@@ -35,15 +31,14 @@ type schemeRecord struct {
 	Summary    string   `json:"summary,omitempty"`
 }
 
-// schemes prints the table of schemes.
-func (n *network) schemes() error {
+func printSchemes(n *network) error {
 	client, err := n.newClient()
 	if err != nil {
 		return err
 	}
 	defer client.Close()
 	if n.opts.Report.JSON {
-		enc := json.NewEncoder(n.std.out)
+		enc := json.NewEncoder(n.rep.std.out)
 		for _, s := range client.Schemes() {
 			if err := enc.Encode(schemeRecord{s.Name, s.Port, operations(s), s.State(), s.Summary}); err != nil {
 				return failure.File(err)
@@ -51,7 +46,7 @@ func (n *network) schemes() error {
 		}
 		return nil
 	}
-	_, err = io.WriteString(n.std.out, schemeTable(client.Schemes()))
+	_, err = io.WriteString(n.rep.std.out, schemeTable(client.Schemes()))
 	return failure.File(err)
 }
 
@@ -90,7 +85,6 @@ func operations(s fetch.Scheme) []string {
 	return names
 }
 
-// schemeCompletions returns the URL prefixes that complete begun.
 func schemeCompletions(all []fetch.Scheme, begun string) []string {
 	var out []string
 	for _, s := range all {
@@ -105,8 +99,7 @@ func schemeCompletions(all []fetch.Scheme, begun string) []string {
 	return out
 }
 
-// schemeNames returns the names of the schemes that can be retrieved.
-func (n *network) schemeNames() []string {
+func schemeNames(n *network) []string {
 	client, err := n.newClient()
 	if err != nil {
 		return nil

@@ -29,7 +29,6 @@ func (m *seenHosts) known(host string) bool {
 	return true
 }
 
-// add records that a host was checked.
 func (m *seenHosts) add(host string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

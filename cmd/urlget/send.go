@@ -13,7 +13,6 @@ import (
 	"github.com/urlget/urlget/fetch/job"
 )
 
-// formPart parses a value of --form or --form-file.
 func formPart(a flags.FormValue) (formdata.Part, error) {
 	name, value, ok := strings.Cut(a.Text, "=")
 	path, isFile := strings.CutPrefix(value, "@")
@@ -46,53 +45,60 @@ func cutOption(path, option string, value *string) string {
 	return path
 }
 
-// describeBody sets the request body and method in j.
-func (a *app) describeBody(j *job.Job) error {
-	s := &a.opts.Send
+// An upload is the request body that flags describe.
+type upload struct {
+	opts  *flags.Send
+	stdin *os.File
+	parts []formdata.Part // the fields of --form
+	form  *formdata.Body  // parts encoded as a request body
+}
+
+func (b *upload) describe(j *job.Job) error {
+	s := b.opts
 	j.Method = s.Method
 	switch {
 	case s.Data != nil:
-		return a.sendData(j)
+		return b.sendData(j)
 	case s.PostFile != "":
-		return a.sendFile(j)
+		return b.sendFile(j)
 	case s.Form != nil:
-		return a.parseForm()
+		return b.parseForm()
 	}
 	return nil
 }
 
 // parseForm parses the form fields. The file "-" is standard input.
-func (a *app) parseForm() error {
-	s := &a.opts.Send
+func (b *upload) parseForm() error {
+	s := b.opts
 	for _, value := range s.Form {
 		p, err := formPart(value)
 		if err != nil {
 			return err
 		}
 		if p.File == "-" && !value.File {
-			content, err := a.readFile("-")
+			content, err := b.readFile("-")
 			if err != nil {
 				return failure.File(err)
 			}
 			p.File, p.Value, p.FileName = "", string(content), cmp.Or(p.FileName, "-")
 		}
-		a.form = append(a.form, p)
+		b.parts = append(b.parts, p)
 	}
 	var err error
-	a.formBody, err = formdata.New(a.form)
+	b.form, err = formdata.New(b.parts)
 	return failure.File(err)
 }
 
 // sendData joins the values of --data as curl does: it removes line ends of files and NULs.
-func (a *app) sendData(j *job.Job) error {
-	list := make([]string, len(a.opts.Send.Data))
-	for i, text := range a.opts.Send.Data {
+func (b *upload) sendData(j *job.Job) error {
+	list := make([]string, len(b.opts.Data))
+	for i, text := range b.opts.Data {
 		path, isFile := strings.CutPrefix(text, "@")
 		if !isFile {
 			list[i] = text
 			continue
 		}
-		content, err := a.readFile(path)
+		content, err := b.readFile(path)
 		if err != nil {
 			return failure.File(err)
 		}
@@ -114,21 +120,20 @@ func (a *app) sendData(j *job.Job) error {
 	return nil
 }
 
-// readFile reads a file, or standard input if path is "-".
-func (a *app) readFile(path string) ([]byte, error) {
+func (b *upload) readFile(path string) ([]byte, error) {
 	if path == "-" {
-		return io.ReadAll(a.std.in)
+		return io.ReadAll(b.stdin)
 	}
 	return os.ReadFile(path)
 }
 
 // sendFile opens --post-file for streaming. Only a regular file can be sent more than once.
-func (a *app) sendFile(j *job.Job) error {
-	path, contentType := a.opts.Send.PostFile, "application/octet-stream"
+func (b *upload) sendFile(j *job.Job) error {
+	path, contentType := b.opts.PostFile, "application/octet-stream"
 	if j.Method == "" || j.Method == "POST" {
 		contentType = "application/x-www-form-urlencoded"
 	}
-	file := a.std.in
+	file := b.stdin
 	if path != "-" {
 		var err error
 		if file, err = os.Open(path); err != nil {
@@ -165,7 +170,6 @@ func (a *app) sendFile(j *job.Job) error {
 	return nil
 }
 
-// setType sets the content type unless the user did.
 func setType(req *fetch.Request, contentType string) {
 	if req.Header.Get("Content-Type") != "" {
 		return
@@ -179,19 +183,19 @@ func setType(req *fetch.Request, contentType string) {
 }
 
 // fillForm sets the fields of --form in j: as a request body if the scheme has one, else as fields.
-func (a *app) fillForm(j *job.Job) error {
-	if a.form == nil {
+func (b *upload) fillForm(client *fetch.Client, j *job.Job) error {
+	if b.parts == nil {
 		return nil
 	}
-	if scheme, _ := a.client.Scheme(j.URL.Scheme()); scheme.Bodies {
+	if scheme, _ := client.Scheme(j.URL.Scheme()); scheme.Bodies {
 		j.Upload = func(req *fetch.Request) error {
-			a.formBody.SetBody(req)
+			b.form.SetBody(req)
 			return nil
 		}
 		return nil
 	}
 	j.Form = make(map[string][]string)
-	for _, p := range a.form {
+	for _, p := range b.parts {
 		value := p.Value
 		if p.File != "" {
 			content, err := os.ReadFile(p.File)

@@ -26,9 +26,8 @@ import (
 	browse "github.com/urlget/urlget/serve"
 )
 
-// serveCommand returns the serve command.
-func (a *app) serveCommand() *cobra.Command {
-	cmd := &cobra.Command{
+func serveCommand(p *program) *cobra.Command {
+	return p.define(flags.Serve, &cobra.Command{
 		Use:   "serve [flags] [DIR | FILE.warc.gz... | URL]",
 		Short: "Browse URLs of any scheme in a web browser",
 		Long: `Browse URLs of any scheme in a web browser: directories, menus, newsgroups,
@@ -47,75 +46,50 @@ other programs retrieve URLs of any scheme through it, and --warc records them.`
   urlget serve --webdav ftp://ftp.example/pub/
   urlget serve --as-proxy=127.0.0.1:8080 --warc visited`,
 		Args: cobra.ArbitraryArgs,
-		RunE: a.serve,
-	}
-	a.define(cmd, flags.Serve)
-	return cmd
+		RunE: p.runs(runServe),
+	})
 }
 
-// serve serves pages until it is interrupted.
-func (a *app) serve(cmd *cobra.Command, args []string) error {
-	a.opts.Use(cmd.Flags())
-	if err := a.configure(cmd); err != nil {
+func runServe(p *program, cmd *cobra.Command, args []string) error {
+	if err := p.configure(cmd); err != nil {
 		return err
 	}
-	addr, err := a.listenAddress(cmd.Flags().Changed("listen"))
+	o, n := p.opts, p.net
+	addr, err := listenAddress(&o.Serve, cmd.Flags().Changed("listen"))
 	if err != nil {
 		return err
 	}
-	start, err := a.serveArguments(args)
+	start, err := serveArguments(o, args)
 	if err != nil {
 		return err
 	}
-	if err := a.opts.Check(a.table); err != nil {
+	if err := o.Check(p.table); err != nil {
 		return err
 	}
-	if a.opts.Trust.Insecure && !a.opts.Report.Quiet {
-		a.con.Warn("certificates are not verified (--insecure)")
+	if o.Trust.Insecure && !o.Report.Quiet {
+		p.rep.con.Warn("certificates are not verified (--insecure)")
 	}
-	a.sequential, a.prompt = true, tty.Prompt{} // the user is at the browser, not at the terminal
-	ctx, err := a.openArchives(cmd.Context(), args, false)
+	n.sequential, n.dialog.Prompt = true, tty.Prompt{} // the user is at the browser, not at the terminal
+	ctx, err := n.openArchives(cmd.Context(), args)
 	if err != nil {
 		return err
 	}
-	if a.opts.Serve.Proxy != "" {
-		return a.serveProxy(ctx, addr)
+	switch {
+	case o.Serve.Proxy != "":
+		return serveProxy(ctx, n, addr)
+	case o.Serve.WebDAV:
+		return serveWebDAV(ctx, n, addr, start)
 	}
-	if a.opts.Serve.WebDAV {
-		return a.serveWebDAV(ctx, addr, start)
-	}
-	opts, err := a.pageOptions()
-	if err != nil {
-		return err
-	}
-	opts.Start = start
-	a.opts.Driver.Web.Compressed = true // pages are rewritten, so they must be decoded
-	opts.Archive, opts.ArchiveOnly, opts.At = a.archives.replay, a.opts.Archive.ReplayOnly, a.opts.Archive.At
-	clients, err := a.serveClients(a.opts.Serve.Terminal)
-	if err != nil {
-		return err
-	}
-	opts.Client, opts.Foreign, opts.Sessions = clients.own, clients.foreign, clients.sessions
-	a.client = opts.Client
-	defer opts.Foreign.Close()
-	if opts.Sessions != nil {
-		defer opts.Sessions.Close()
-	}
-
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
-	if err != nil {
-		return failure.File(err)
-	}
-	return a.serveOn(ctx, l, opts, a.opts.Serve.Open)
+	return servePages(ctx, n, addr, start)
 }
 
 // serveArguments adds the archives of args to those that are replayed, and returns the start URL.
-func (a *app) serveArguments(args []string) (start uri.URI, err error) {
+func serveArguments(o *flags.Options, args []string) (start uri.URI, err error) {
 	for _, arg := range args {
 		switch {
 		case isArchive(arg):
-			a.opts.Archive.Replay = append(a.opts.Archive.Replay, arg)
-		case !start.IsZero() || a.opts.Serve.Proxy != "":
+			o.Archive.Replay = append(o.Archive.Replay, arg)
+		case !start.IsZero() || o.Serve.Proxy != "":
 			return start, failure.Usagef("unexpected argument %q", arg)
 		default:
 			if start, err = startURL(arg); err != nil {
@@ -126,11 +100,35 @@ func (a *app) serveArguments(args []string) (start uri.URI, err error) {
 	return start, nil
 }
 
-// pageOptions returns the options for pages that flags set, without clients and archives.
-func (a *app) pageOptions() (opts browse.Options, err error) {
-	o := a.opts.Serve
+func servePages(ctx context.Context, n *network, addr string, start uri.URI) error {
+	opts, err := pageOptions(n.opts)
+	if err != nil {
+		return err
+	}
+	opts.Start = start
+	n.opts.Driver.Web.Compressed = true // pages are rewritten, so they must be decoded
+	opts.Archive, opts.ArchiveOnly, opts.At = n.archives.replay, n.opts.Archive.ReplayOnly, n.opts.Archive.At
+	clients, err := newServeClients(n)
+	if err != nil {
+		return err
+	}
+	opts.Client, opts.Foreign, opts.Sessions = clients.own, clients.foreign, clients.sessions
+	defer opts.Client.Close()
+	defer opts.Foreign.Close()
+	if opts.Sessions != nil {
+		defer opts.Sessions.Close()
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return failure.File(err)
+	}
+	return serveOn(ctx, n, l, opts)
+}
+
+func pageOptions(all *flags.Options) (opts browse.Options, err error) {
+	o := &all.Serve
 	opts = browse.Options{Bookmarks: cmp.Or(o.Bookmarks, flags.ConfigFile("bookmarks")), History: o.History,
-		Identities: flags.ConfigFile("identities"), Insecure: a.opts.Trust.Insecure}
+		Identities: flags.ConfigFile("identities"), Insecure: all.Trust.Insecure}
 	if o.Queue != nil {
 		q, err := newQueueWatcher(o.Queue)
 		if err != nil {
@@ -141,12 +139,11 @@ func (a *app) pageOptions() (opts browse.Options, err error) {
 	return opts, nil
 }
 
-// serveClients holds the clients of the server.
 type serveClients struct{ own, foreign, sessions *fetch.Client }
 
-// serveClients returns the client for the user, the client for other requests, which has no
+// newServeClients returns the client for the user, the client for other requests, which has no
 // credentials, and the client for sessions, if enabled.
-func (n *network) serveClients(terminal bool) (c serveClients, err error) {
+func newServeClients(n *network) (c serveClients, err error) {
 	opts, err := n.options()
 	if err != nil {
 		return c, err
@@ -164,7 +161,7 @@ func (n *network) serveClients(terminal bool) (c serveClients, err error) {
 	c.own = n.clientWith(opts)
 	foreign.Places = c.own // pages on a private host may link to private hosts
 	c.foreign = n.clientWith(&foreign)
-	if terminal {
+	if n.opts.Serve.Terminal {
 		sessions, policy := foreign, *foreign.Policy
 		policy.AllowSessions = true // the page asks the user
 		sessions.Policy, sessions.Timeouts.Idle = &policy, -1
@@ -209,9 +206,9 @@ func (l ownLogins) Credential(ctx context.Context, ch fetch.Challenge) (fetch.Cr
 
 // listenAddress returns the address of --as-proxy or --listen. Only a server with a login may have another
 // one than a loopback address.
-func (a *app) listenAddress(changed bool) (string, error) {
-	flag, text := "--listen", a.opts.Serve.Listen
-	if p := a.opts.Serve.Proxy; p != "" && p != flags.AnyPort {
+func listenAddress(o *flags.Pages, changed bool) (string, error) {
+	flag, text := "--listen", o.Listen
+	if p := o.Proxy; p != "" && p != flags.AnyPort {
 		if changed {
 			return "", failure.Usagef("--as-proxy=ADDRESS and --listen cannot be combined")
 		}
@@ -228,7 +225,7 @@ func (a *app) listenAddress(changed bool) (string, error) {
 	if err != nil || strings.Trim(port, "0123456789") != "" || port == "" {
 		return "", failure.Usagef("%s: %q is not ADDRESS:PORT, such as 127.0.0.1:8080", flag, text)
 	}
-	if !ip.IsLoopback() && a.opts.Serve.Login == "" {
+	if !ip.IsLoopback() && o.Login == "" {
 		return "", failure.Hinted(flag+": "+host+" is not a loopback address", "use ssh -L for access from another machine, or --as-proxy with --require-login")
 	}
 	return net.JoinHostPort(host, port), nil
@@ -250,35 +247,51 @@ func startURL(arg string) (uri.URI, error) {
 }
 
 // serveOn serves on l until ctx ends.
-func (n *network) serveOn(ctx context.Context, l net.Listener, opts browse.Options, open bool) error {
+func serveOn(ctx context.Context, n *network, l net.Listener, opts browse.Options) error {
 	host := l.Addr().String()
-	_, port, _ := net.SplitHostPort(host)
-	opts.Hosts = []string{host, net.JoinHostPort("localhost", port)}
+	opts.Hosts = hostsOf(host)
 	handler := browse.New(opts)
 	defer handler.Close()
-	if port == "80" { // browsers omit the default port
-		for _, with := range opts.Hosts {
-			opts.Hosts = append(opts.Hosts, strings.TrimSuffix(with, ":80"))
+	if err := announce(n.rep.std.out, l, handler.Address(host)); err != nil {
+		return err
+	}
+	if n.opts.Serve.Open {
+		if err := openBrowser(ctx, handler.AddressOnce(host)); err != nil {
+			n.rep.say("cannot start the browser: %v", err)
 		}
 	}
-	// A download may take any time, so there is no write timeout. The client's timeouts still apply.
+	return serveHTTP(ctx, l, handler)
+}
+
+// hostsOf returns the values of the Host field for a server at addr. Browsers omit the default port.
+func hostsOf(addr string) []string {
+	_, port, _ := net.SplitHostPort(addr)
+	hosts := []string{addr, net.JoinHostPort("localhost", port)}
+	if port == "80" {
+		hosts = append(hosts, strings.TrimSuffix(addr, ":80"), "localhost")
+	}
+	return hosts
+}
+
+// announce prints the address to open, or closes l.
+func announce(out io.Writer, l net.Listener, address string) error {
+	_, err := fmt.Fprintln(out, address)
+	if err != nil {
+		l.Close()
+	}
+	return failure.File(err)
+}
+
+// serveHTTP serves on l until ctx ends. A download may take any time, so there is no write timeout. The
+// client's timeouts still apply.
+func serveHTTP(ctx context.Context, l net.Listener, handler http.Handler) error {
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 20, BaseContext: func(net.Listener) context.Context { return ctx }}
+		IdleTimeout: 2 * time.Minute, BaseContext: func(net.Listener) context.Context { return ctx }}
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		server.Close()
 		close(stopped)
 	})
-	address := handler.Address(host)
-	if _, err := fmt.Fprintln(n.std.out, address); err != nil {
-		l.Close()
-		return failure.File(err)
-	}
-	if open {
-		if err := openBrowser(ctx, handler.AddressOnce(host)); err != nil {
-			n.say("cannot start the browser: %v", err)
-		}
-	}
 	err := server.Serve(l)
 	if !stop() {
 		<-stopped
@@ -289,7 +302,6 @@ func (n *network) serveOn(ctx context.Context, l net.Listener, opts browse.Optio
 	return failure.File(err)
 }
 
-// openBrowser opens an address with the default browser of the system.
 func openBrowser(ctx context.Context, address string) error {
 	name, args := "xdg-open", []string{address}
 	switch runtime.GOOS {

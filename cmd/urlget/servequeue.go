@@ -40,7 +40,6 @@ type queueWatcher struct {
 	patience time.Duration
 }
 
-// newQueueWatcher returns the watcher for the flags of queue watch.
 func newQueueWatcher(flags []string) (*queueWatcher, error) {
 	path, err := findQueueProgram("serve --queue")
 	if err != nil {
@@ -127,7 +126,6 @@ type lineWriter struct {
 	part []byte // of the current line
 }
 
-// Write implements io.Writer.
 func (w *lineWriter) Write(p []byte) (int, error) {
 	n := len(p)
 	for len(p) > 0 {
@@ -141,7 +139,6 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// end ends the current line.
 func (w *lineWriter) end() {
 	if line := bytes.TrimSpace(w.part); len(line) > 0 {
 		w.line(line)

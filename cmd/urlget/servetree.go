@@ -5,13 +5,10 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
-	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
@@ -20,8 +17,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// serveProxy is a proxy at a loopback address until ctx ends.
-func (n *network) serveProxy(ctx context.Context, addr string) error {
+func serveProxy(ctx context.Context, n *network, addr string) error {
 	own, err := n.untrustedOptions() // any page in a browser can cause a request
 	if err != nil {
 		return err
@@ -52,16 +48,15 @@ func (n *network) serveProxy(ctx context.Context, addr string) error {
 	if err != nil {
 		return failure.File(err)
 	}
-	if _, err := fmt.Fprintln(n.std.out, fetchhttp.Address(l.Addr().String())); err != nil {
-		l.Close()
-		return failure.File(err)
+	if err := announce(n.rep.std.out, l, fetchhttp.Address(l.Addr().String())); err != nil {
+		return err
 	}
 	return failure.File(p.Serve(ctx, l))
 }
 
 // serveWebDAV exports a tree at a loopback address until ctx ends. Its path is secret, so that other
 // users of the machine and web pages cannot read it.
-func (n *network) serveWebDAV(ctx context.Context, addr string, root uri.URI) error {
+func serveWebDAV(ctx context.Context, n *network, addr string, root uri.URI) error {
 	if root.IsZero() {
 		return failure.Usagef("--webdav requires a URL or a directory")
 	}
@@ -81,17 +76,10 @@ func (n *network) serveWebDAV(ctx context.Context, addr string, root uri.URI) er
 		return failure.File(err)
 	}
 	prefix := "/" + rand.Text()
-	server := &http.Server{Handler: fetchhttp.NewWebDAV(fsys, prefix), ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, BaseContext: func(net.Listener) context.Context { return ctx }}
-	defer context.AfterFunc(ctx, func() { server.Close() })()
-	if _, err := fmt.Fprintln(n.std.out, fetchhttp.Address(l.Addr().String()+prefix)); err != nil {
-		l.Close()
-		return failure.File(err)
+	if err := announce(n.rep.std.out, l, fetchhttp.Address(l.Addr().String()+prefix)); err != nil {
+		return err
 	}
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return failure.File(err)
-	}
-	return nil
+	return serveHTTP(ctx, l, fetchhttp.NewWebDAV(fsys, prefix))
 }
 
 // openTree returns the tree of a URL: that in a zip file, or the one that listings show.

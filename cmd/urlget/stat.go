@@ -10,20 +10,22 @@ import (
 	"github.com/urlget/urlget/internal/render"
 )
 
-// statCommand returns the stat command.
-func (a *app) statCommand() *cobra.Command {
-	return a.withFlags(flags.Stat, &cobra.Command{
+func statCommand(p *program) *cobra.Command {
+	return p.withFlags(flags.Stat, &cobra.Command{
 		Use:   "stat [flags] URL...",
 		Short: "Print the metadata without the content",
-		RunE:  a.orArchives(a.describeArchive, a.runStat),
+		RunE:  p.runs(orArchives(describeArchive, runStat)),
 	})
 }
 
-func (a *app) runStat(cmd *cobra.Command, args []string) error {
-	return a.runURLs(cmd, args, action{op: fetch.OpStat, do: a.runPrintJob})
+func runStat(p *program, cmd *cobra.Command, args []string) error {
+	ctx, b, err := p.open(cmd, args, settings{op: fetch.OpStat})
+	if err != nil {
+		return err
+	}
+	return b.run(ctx, &printer{p.rep, b.jobs, p.rep.printMeta})
 }
 
-// printMeta prints the metadata of a resource.
 func (r *reporter) printMeta(j *job.Job, resp *fetch.Response) error {
 	defer r.con.Pause()()
 	if r.opts.Report.JSON {

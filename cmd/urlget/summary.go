@@ -20,17 +20,23 @@ type tally struct {
 	outcomes map[job.Outcome]int
 	bytes    int64 // transferred
 	failures []string
+	kept     bool // an interrupted transfer can be resumed
 }
 
-// add counts a success.
-func (t *tally) add(res *job.Result) {
+func (t *tally) add(res *job.Result) { t.count(res.Outcome, res.Received) }
+
+// count counts an outcome and the bytes of its transfer.
+func (t *tally) count(o job.Outcome, bytes int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.count(res.Outcome)
-	t.bytes += res.Received
+	if t.outcomes == nil {
+		t.outcomes = make(map[job.Outcome]int)
+	}
+	t.outcomes[o]++
+	t.bytes += bytes
 }
 
-// addBytes counts transferred bytes, including those of failed transfers.
+// addBytes counts the bytes of failed transfers.
 func (t *tally) addBytes(n int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -39,12 +45,25 @@ func (t *tally) addBytes(n int64) {
 
 // fail counts a failure. subject is the redacted URL as the user gave it.
 func (t *tally) fail(subject string) {
+	t.count(job.Failed, 0)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.count(job.Failed)
 	if len(t.failures) < maxFailures {
 		t.failures = append(t.failures, subject)
 	}
+}
+
+func (t *tally) keep() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = true
+}
+
+// keeps reports whether an interrupted transfer can be resumed.
+func (t *tally) keeps() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.kept
 }
 
 // interrupted is the outcome of a transfer that the user interrupted. It is not a failure.
@@ -52,20 +71,6 @@ const interrupted job.Outcome = "interrupted"
 
 // locked is the outcome of a URL whose line in a lock file is written.
 const locked job.Outcome = "locked"
-
-// interrupt counts a transfer that the user interrupted.
-func (t *tally) interrupt() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.count(interrupted)
-}
-
-func (t *tally) count(o job.Outcome) {
-	if t.outcomes == nil {
-		t.outcomes = make(map[job.Outcome]int)
-	}
-	t.outcomes[o]++
-}
 
 // summary returns the summary of the transfers, which took the given time, or "" if there were fewer
 // than least.
@@ -101,4 +106,42 @@ func (t *tally) summary(took time.Duration, paint tty.Painter, least int) string
 		text += fmt.Sprintf("  and %d more\n", more)
 	}
 	return text
+}
+
+func (r *reporter) sayProof(name string, res *job.Result) {
+	r.say("%s: %s", name, proofText(res.Proof))
+	if res.FramedByClose {
+		r.say("%s: the server marked the end only by closing the connection; a part of it would look the same", name)
+	}
+}
+
+func proofText(proof *fetch.Digest) string {
+	if proof == nil {
+		return "not verified: no digest is known"
+	}
+	return fmt.Sprintf("verified: %s (%s)", proof, proof.By)
+}
+
+func rateText(res *job.Result) string {
+	if res.Received < 1024 || res.Elapsed <= 0 {
+		return ""
+	}
+	return ", " + tty.SizeWord(float64(res.Received)/res.Elapsed.Seconds()) + "/s"
+}
+
+func (r *reporter) digestText(res *job.Result) string {
+	if !r.opts.Output.SHA256 {
+		return ""
+	}
+	return ", sha256:" + res.SHA256
+}
+
+func sizeText(n int64) string { return quantity(n, "byte") }
+
+// quantity formats a number with a noun, whose plural ends in "s".
+func quantity[T int | int64 | uint64](n T, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }

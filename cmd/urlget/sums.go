@@ -24,14 +24,14 @@ type sumFile struct {
 	lines []byte // nil until it is read
 }
 
-// checksums parses --checksum: ALGO:HEX, ALGO=HEX, or a file or URL with checksums.
-func (a *app) checksums(j *job.Job) {
-	text := checksumText(a.opts.Output.Checksum)
-	_, err := os.Stat(a.opts.Output.Checksum)
-	if download.CheckChecksum(text) != nil && (err == nil || strings.Contains(text, "://")) {
-		a.sums, text = &sumFile{name: a.opts.Output.Checksum}, ""
+// parseChecksum parses --checksum: ALGO:HEX, ALGO=HEX, or a file or URL with checksums.
+func parseChecksum(text string) (checksum string, file *sumFile) {
+	checksum = checksumText(text)
+	_, err := os.Stat(text)
+	if download.CheckChecksum(checksum) != nil && (err == nil || strings.Contains(checksum, "://")) {
+		return "", &sumFile{name: text}
 	}
-	j.Checksum = text
+	return checksum, nil
 }
 
 // checksumText returns a checksum such as sha-256=HEX as ALGO:HEX.
@@ -46,13 +46,12 @@ func checksumText(text string) string {
 }
 
 // checksum finds the checksum of j in the checksum file.
-func (a *app) checksum(ctx context.Context, j *job.Job) error {
-	s := a.sums
+func (s *sumFile) checksum(ctx context.Context, client *fetch.Client, j *job.Job) error {
 	if s == nil {
 		return nil
 	}
 	if s.lines == nil {
-		content, err := a.readSums(ctx, s.name)
+		content, err := readSums(ctx, client, s.name)
 		if err != nil {
 			return err
 		}
@@ -68,7 +67,7 @@ func (a *app) checksum(ctx context.Context, j *job.Job) error {
 	return nil
 }
 
-func (a *app) readSums(ctx context.Context, name string) ([]byte, error) {
+func readSums(ctx context.Context, client *fetch.Client, name string) ([]byte, error) {
 	if !strings.Contains(name, "://") {
 		f, err := os.Open(name)
 		if err != nil {
@@ -78,7 +77,7 @@ func (a *app) readSums(ctx context.Context, name string) ([]byte, error) {
 		content, err := readAtMost(f, name, maxSums)
 		return content, failure.File(err)
 	}
-	resp, err := a.client.Get(ctx, name)
+	resp, err := client.Get(ctx, name)
 	if err != nil {
 		return nil, err
 	}

@@ -43,8 +43,8 @@ func TestSumFilesAreBounded(t *testing.T) {
 	if err := os.WriteFile(path, make([]byte, maxSums+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := &app{sums: &sumFile{name: path}}
-	if err := a.checksum(t.Context(), &job.Job{URL: uri.MustParse("http://h.example/f")}); fetch.CodeOf(err) != fetch.ErrTooLarge {
+	s := &sumFile{name: path}
+	if err := s.checksum(t.Context(), nil, &job.Job{URL: uri.MustParse("http://h.example/f")}); fetch.CodeOf(err) != fetch.ErrTooLarge {
 		t.Error(err)
 	}
 }

@@ -13,7 +13,6 @@ import (
 
 type treeVisitKey struct{}
 
-// A treeVisit is the progress display of one visit of a tree.
 type treeVisit struct {
 	*tty.Transfer
 	progress func(done, total int64) // or nil
@@ -24,19 +23,20 @@ func treeVisitOf(ctx context.Context) treeVisit {
 	return v
 }
 
-// showTree shows the progress of a mirror with opts, if there is a display.
-func (a *app) showTree(opts *mirror.Options) {
-	if !a.con.Shown() && a.events == nil && a.opts.Report.Progress != flags.ProgressJSON {
+func (t *tree) showTree(opts *mirror.Options) {
+	if !t.rep.con.Shown() && t.rep.events == nil && t.opts.Report.Progress != flags.ProgressJSON {
 		return
 	}
-	a.con.ShowTree()
-	layout := a.opts.Tree.Layout()
-	opts.Crawl.Waiting = func(waiting int64) { a.con.Count(func(n *tty.TreeCount) { n.Waiting = waiting }) }
+	t.rep.con.ShowTree()
+	layout := t.opts.Tree.Layout()
+	opts.Crawl.Waiting = func(waiting int64) {
+		t.rep.con.Count(func(n *tty.TreeCount) { n.Waiting = waiting })
+	}
 	opts.Begin = func(ctx context.Context, u uri.URI) (context.Context, func()) {
-		t := a.con.Begin(filepath.FromSlash(layout.Path(u, a.client.Traits(u))))
-		t.From(u.Host())
-		v := treeVisit{t, a.progress(&job.Job{URL: u}, t)}
-		return tty.Following(context.WithValue(ctx, treeVisitKey{}, v), t), t.End
+		shown := t.rep.con.Begin(filepath.FromSlash(layout.Path(u, t.jobs.client.Traits(u))))
+		shown.From(u.Host())
+		v := treeVisit{shown, t.rep.progress(&job.Job{URL: u}, shown)}
+		return tty.Following(context.WithValue(ctx, treeVisitKey{}, v), shown), shown.End
 	}
 	opts.Progress = func(ctx context.Context, path string, done, total int64) {
 		if v := treeVisitOf(ctx); v.progress != nil {

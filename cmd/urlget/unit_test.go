@@ -156,13 +156,13 @@ func TestLeastSpeed(t *testing.T) {
 		{"-r --speed-time inf", 0, 0},
 	}
 	for _, tt := range tests {
-		a := newApp(nil, stdio{}, nil)
-		set := a.command().Flags()
+		p := newProgram(nil, stdio{}, nil)
+		set := p.command().Flags()
 		if err := set.Parse(strings.Fields(tt.args)); err != nil {
 			t.Fatal(err)
 		}
-		a.opts.Use(set)
-		if rate, during := leastSpeed(a.opts); rate != tt.rate || during != tt.during {
+		p.opts.Use(set)
+		if rate, during := leastSpeed(p.opts); rate != tt.rate || during != tt.during {
 			t.Errorf("%s: %d in %v", tt.args, rate, during)
 		}
 	}
@@ -182,14 +182,27 @@ func TestTimeouts(t *testing.T) {
 		{"-T 5 --read-timeout 0", fetch.Timeouts{Connect: 5e9, Reply: -1, Idle: -1}},
 	}
 	for _, tt := range tests {
-		a := newApp(nil, stdio{}, nil)
-		set := a.command().Flags()
+		p := newProgram(nil, stdio{}, nil)
+		set := p.command().Flags()
 		if err := set.Parse(strings.Fields(tt.args)); err != nil {
 			t.Fatal(err)
 		}
-		a.opts.Use(set)
-		if got := timeouts(a.opts); got != tt.want {
+		p.opts.Use(set)
+		if got := timeouts(p.opts); got != tt.want {
 			t.Errorf("%s: %+v", tt.args, got)
+		}
+	}
+}
+
+func TestHostsOfPages(t *testing.T) {
+	t.Parallel()
+	for addr, want := range map[string]string{
+		"127.0.0.1:8080": "127.0.0.1:8080 localhost:8080",
+		"127.0.0.1:80":   "127.0.0.1:80 localhost:80 127.0.0.1 localhost",
+		"[::1]:80":       "[::1]:80 localhost:80 [::1] localhost",
+	} {
+		if got := strings.Join(hostsOf(addr), " "); got != want {
+			t.Errorf("%s: %s, want %s", addr, got, want)
 		}
 	}
 }

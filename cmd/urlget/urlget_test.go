@@ -43,7 +43,7 @@ const quickExit = "atexit_sleep_ms=1"
 func TestMain(m *testing.M) {
 	switch strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") {
 	case "urlget":
-		os.Exit(program())
+		os.Exit(runProcess())
 	case workerName:
 		work()
 	default:
@@ -51,8 +51,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// program runs the command with the arguments and streams of the process.
-func program() int {
+// runProcess runs the command with the arguments and streams of the process.
+func runProcess() int {
 	return runChecked(func(std stdio) int { return interruptible(os.Args[1:], std, loadChat) })
 }
 

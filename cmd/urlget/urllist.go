@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding"
 	"encoding/json"
@@ -38,7 +37,66 @@ type argument struct {
 // maxLinks limits the number of remembered links of a page, which prevent duplicate retrievals.
 const maxLinks = 100_000
 
-// A list is an open list of URLs.
+// A source yields the arguments of a run: those of the command line, the lines of a lock file, and
+// those of the list.
+type source struct {
+	args      []string
+	outputs   []string  // names of files for args, from --glob-ranges; may be nil
+	locks     *lockFile // nil if there is none
+	offline   bool      // nothing is sent
+	list      *list     // nil if there is none
+	arguments chan argument
+	err       error // the error that ended arguments; valid once that is closed
+}
+
+func (s *source) open(ctx context.Context, x *jobs) (err error) {
+	s.list, err = openList(ctx, x, s.offline)
+	s.arguments = make(chan argument)
+	return err
+}
+
+func (s *source) close() {
+	if s.list != nil {
+		s.list.body.Close()
+	}
+}
+
+// read sends the arguments. After ctx is done, it waits only for the line of the list that is being
+// read.
+func (s *source) read(ctx context.Context, x *jobs) {
+	arguments := s.arguments
+	defer close(arguments)
+	pass := func(g argument) bool {
+		select {
+		case arguments <- g:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	for i, arg := range s.args {
+		g := argument{text: arg}
+		if s.outputs != nil {
+			g.output = s.outputs[i]
+		}
+		if !pass(g) {
+			return
+		}
+	}
+	if s.locks != nil && !s.locks.each(x.rep, pass) || s.list == nil {
+		return
+	}
+	empty := true
+	s.err = s.list.each(x.retrievable, func(g argument) bool {
+		empty = false
+		x.rep.con.Expect(1)
+		return pass(g)
+	})
+	if empty && s.err == nil {
+		x.rep.say("no URLs in %s", fetch.Printable(s.list.name))
+	}
+}
+
 type list struct {
 	body io.ReadCloser
 	name string  // for messages
@@ -50,23 +108,22 @@ type list struct {
 	file bool // a regular file, which has no lines to wait for
 }
 
-// openList opens the list of -i, or returns nil if there is none.
-func (a *app) openList(ctx context.Context, offline bool) (*list, error) {
-	s := &a.opts.List
+func openList(ctx context.Context, x *jobs, offline bool) (*list, error) {
+	s := &x.opts.List
 	l := &list{name: s.File, base: s.BaseURL, line: s.BaseURL, page: s.HTML, html: s.HTML}
 	u, err := uri.ParseLoose(s.File)
 	switch {
 	case s.File == "":
 		return nil, nil
 	case s.File == "-":
-		l.name, l.body, l.file = "standard input", io.NopCloser(a.std.in), isRegular(a.std.in)
+		l.name, l.body, l.file = "standard input", io.NopCloser(x.rep.std.in), isRegular(x.rep.std.in)
 		return l, nil
 	case strings.Contains(s.File, ":/") && err == nil && u.IsAbs() && !exists(s.File):
 		if offline {
 			return nil, failure.Usagef("explain cannot read -i %s: it sends nothing", fetch.Printable(u.Redacted()))
 		}
-		a.namedOrigins.add(u)
-		return l, l.retrieve(ctx, a.client, u)
+		x.net.logins.named.add(u)
+		return l, l.retrieve(ctx, x.client, u)
 	}
 	f, err := os.Open(s.File)
 	if err != nil {
@@ -178,7 +235,6 @@ func (l *list) checkOption(held *argument, name string) error {
 	return nil
 }
 
-// optionJob returns the job for a line with options of aria2.
 func optionJob(g *argument, options map[string][]string) string {
 	last := func(name string) string {
 		if all := options[name]; all != nil {
@@ -263,7 +319,6 @@ func (l *list) links(in io.Reader, retrievable func(string) bool, pass func(argu
 // fields are reserved for the user.
 var remoteFields = []string{"url", "checksum"}
 
-// lineURL returns the redacted URL in an invalid JSON line, or "".
 func lineURL(text string) string {
 	var line struct {
 		URL string `json:"url"`
@@ -278,7 +333,6 @@ func lineURL(text string) string {
 	return u.Redacted()
 }
 
-// jsonMistake describes a JSON error in terms of JSON instead of Go types.
 func jsonMistake(err error) string {
 	var kind *json.UnmarshalTypeError
 	var form *json.SyntaxError
@@ -294,7 +348,6 @@ func jsonMistake(err error) string {
 	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "json: "), "download: ")
 }
 
-// jsonKind returns the name of a kind of value that package json reports.
 func jsonKind(kind string) string {
 	switch kind {
 	case "array":
@@ -307,7 +360,6 @@ func jsonKind(kind string) string {
 	return "a " + kind
 }
 
-// wantedKind returns the name of the JSON value for a Go type.
 func wantedKind(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Slice:
@@ -322,55 +374,4 @@ func wantedKind(t reflect.Type) string {
 		}
 	}
 	return "a string"
-}
-
-// lineJob returns the job of a JSON line: the flags, overridden by the fields of the line.
-func (a *app) lineJob(template *job.Job, g argument) (*job.Job, error) {
-	var keys map[string]json.RawMessage
-	type plain job.Job
-	j := plain(*template)
-	j.Header, j.Form = nil, nil
-	dec := json.NewDecoder(bytes.NewReader([]byte(g.text)))
-	dec.DisallowUnknownFields()
-	err := dec.Decode(&j)
-	if err == nil && dec.More() {
-		err = errors.New("more than one object in the line")
-	}
-	if err == nil {
-		err = json.Unmarshal([]byte(g.text), &keys)
-	}
-	if err != nil {
-		return nil, failure.Usagef("not a JSON object with a url: %s", jsonMistake(err))
-	}
-	for key := range keys {
-		switch {
-		case !g.from.IsZero() && !slices.Contains(remoteFields, key):
-			return nil, failure.Usagef("%q is not allowed in a list retrieved from a server", key)
-		case slices.Contains([]string{"op", "from", "depth", "attempt"}, key):
-			return nil, failure.Usagef("%q is not allowed in a list", key)
-		case a.locking && !slices.Contains([]string{"url", "output", "checksum"}, key):
-			return nil, failure.Usagef("%q cannot be recorded in a lock file", key)
-		case a.opts.Tree.On() && key != "url":
-			return nil, failure.Usagef("%q is for single files: recursive retrievals use only the URL", key)
-		}
-	}
-	if j.Output == "-" && template.Output != "-" {
-		return nil, failure.Usagef("\"output\" names a file, but urlget cat prints the content")
-	}
-	if base := a.opts.List.BaseURL; !j.URL.IsAbs() && j.URL.String() != "" && !base.IsZero() {
-		j.URL = base.Resolve(j.URL)
-	}
-	if j.Form == nil {
-		j.Form = template.Form
-	}
-	j.Header = append(slices.Clone(template.Header), j.Header...)
-	done := job.Job(j)
-	if wrong := (*job.FieldError)(nil); errors.As(done.Validate(), &wrong) {
-		err := failure.Usagef("%s: %s", wrong.Field, wrong.Reason)
-		if wrong.Field == "output" {
-			err.Hint = "use a path relative to the directory of -P, such as \"sub/name\""
-		}
-		return nil, err
-	}
-	return &done, nil
 }

@@ -2,281 +2,170 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
-	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/job"
-	"github.com/urlget/urlget/fetch/uri"
 )
 
-// An action is the operation of a command on each URL.
-type action struct {
+// settings say how a command uses its URLs.
+type settings struct {
 	op      fetch.Op
-	offline bool                                 // sends nothing
-	prepare func(*job.Job) error                 // opens the output and completes the job template; may be nil
-	do      func(context.Context, *task) outcome // handles one URL
+	offline bool      // sends nothing
+	saves   bool      // saves files
+	locking bool      // records the content in a lock file
+	locks   *lockFile // more URLs; nil if there are none
 }
 
-// errReported is returned for an error that has been reported.
-var errReported = errors.New("reported")
-
-// runURLs runs an action on each URL of the command line and of the list. It checks flags and URLs
-// before it sends anything or creates a file.
-func (a *app) runURLs(cmd *cobra.Command, args []string, act action) error {
+// open prepares the batch for the URLs of the command line and of the list. It checks flags and URLs
+// before it sends anything or creates a file. The returned context ends when the archive that records
+// the run fails.
+func (p *program) open(cmd *cobra.Command, args []string, how settings) (context.Context, *batch, error) {
 	ctx := cmd.Context()
-	if err := a.configure(cmd); err != nil {
-		return err
-	}
-	args, err := a.glob(args)
+	src, err := p.understand(cmd, args, how)
 	if err != nil {
-		return err
+		return ctx, nil, err
 	}
-	if err := a.checkFlags(cmd, args); err != nil {
-		return err
+	if !how.offline {
+		p.rep.openDisplay(ctx)
 	}
-	if a.outputs != nil {
-		a.opts.Output.Document = "" // each URL has its own
-	}
-	if detached, err := a.openLog(args); err != nil || detached {
-		return err
-	}
-	if a.opts.Trust.Insecure && !act.offline && !a.opts.Report.Quiet {
-		a.con.Warn("certificates are not verified (--insecure)")
-	}
-	a.dropHopByHop()
-	if err := a.opts.Complete(); err != nil {
-		return err
-	}
-	if a.opts.Login.Ask && !act.offline && !a.prompt.Possible() {
-		return failure.Usagef("--ask-password: no terminal to prompt for the password")
-	}
-	if !act.offline {
-		a.openDisplay(ctx)
-	}
-	if err := a.connect(&act, len(args)); err != nil {
-		return err
-	}
-	template, err := a.template(act.op)
+	client, err := p.connect(how, len(src.args))
 	if err != nil {
-		return err
+		return ctx, nil, err
 	}
-	if !act.offline {
-		a.openEvents()
+	template, err := newTemplate(p, client, how)
+	if err != nil {
+		return ctx, nil, err
 	}
-	if !a.checkURLs(args) {
-		return nil
+	if !how.offline {
+		p.rep.openEvents()
 	}
-	if ctx, err = a.openArchives(ctx, args, act.offline); err != nil {
-		return err
+	if !checkURLs(p.rep, template, src.args) {
+		return ctx, nil, errEnded
 	}
-	a.files = &download.Downloader{Client: a.client, Tool: "urlget " + programVersion(), Sync: a.opts.Output.Sync}
-	if act.prepare != nil {
-		if err := act.prepare(template); err != nil {
-			return err
-		}
-		if wrong := (*job.FieldError)(nil); errors.As(template.Validate(), &wrong) {
-			return failure.Usagef("-O: %s", wrong.Reason) // everything else is valid
+	if !how.offline {
+		if ctx, err = p.net.openArchives(ctx, src.args); err != nil {
+			return ctx, nil, err
 		}
 	}
-	return a.work(ctx, args, &act, template)
+	b := &batch{opts: p.opts, rep: p.rep, jobs: newJobs(p, client), source: src, template: template}
+	return ctx, b, nil
+}
+
+// understand checks the flags and arguments, and continues in the background with -b.
+func (p *program) understand(cmd *cobra.Command, args []string, how settings) (src source, err error) {
+	o := p.opts
+	if err := p.configure(cmd); err != nil {
+		return src, err
+	}
+	src.locks, src.offline = how.locks, how.offline
+	if src.args, src.outputs, err = glob(o, args); err != nil {
+		return src, err
+	}
+	if err := p.checkFlags(cmd, &src, how); err != nil {
+		return src, err
+	}
+	if src.outputs != nil {
+		o.Output.Document = "" // each URL has its own
+	}
+	if detached, err := p.rep.openLog(src.args); err != nil {
+		return src, err
+	} else if detached {
+		return src, errEnded
+	}
+	if o.Trust.Insecure && !how.offline && !o.Report.Quiet {
+		p.rep.con.Warn("certificates are not verified (--insecure)")
+	}
+	dropHopByHop(o, p.rep)
+	if err := o.Complete(); err != nil {
+		return src, err
+	}
+	if o.Login.Ask && !how.offline && !p.net.dialog.Possible() {
+		return src, failure.Usagef("--ask-password: no terminal to prompt for the password")
+	}
+	return src, nil
 }
 
 // checkFlags rejects invalid flags, and flags that conflict with each other or with the arguments.
-func (a *app) checkFlags(cmd *cobra.Command, args []string) error {
-	if err := a.opts.CheckMisplaced(); err != nil {
+func (p *program) checkFlags(cmd *cobra.Command, src *source, how settings) error {
+	if err := p.opts.CheckMisplaced(); err != nil {
 		return err
 	}
-	if len(args) == 0 && a.opts.List.File == "" && a.locks == nil {
-		return a.table.NoURL(cmd)
+	if len(src.args) == 0 && p.opts.List.File == "" && src.locks == nil {
+		return p.table.NoURL(cmd)
 	}
-	if d := a.opts.Output.Document; a.outputs == nil && d != "" && d != "-" && len(args) > 1 {
+	if d := p.opts.Output.Document; src.outputs == nil && d != "" && d != "-" && len(src.args) > 1 {
 		return failure.Hinted("-O names one file, but there are several URLs", "use -P DIR to save them in a directory")
 	}
-	if err := a.checkItems(args); err != nil {
+	if err := checkItems(src.args); err != nil {
 		return err
 	}
-	if err := a.checkPipe(); err != nil {
-		return err
+	if how.saves && src.outputs == nil {
+		if err := p.checkPipe(); err != nil {
+			return err
+		}
 	}
-	return a.opts.Check(a.table)
+	return p.opts.Check(p.table)
 }
 
-// connect creates the client for a number of arguments.
-func (a *app) connect(act *action, args int) (err error) {
-	mail, tree := &a.opts.Mail, a.opts.Tree.On()
-	a.sequential = act.op != fetch.OpGet || act.offline || a.opts.Many.Jobs == 1 || mail.Compose || mail.Parts || tree
-	a.opts.Driver.Web.Single = args == 1 && a.opts.List.File == "" && !tree
-	if a.jar, err = openCookies(a.opts, a.con.Warn); err == nil {
-		a.client, err = a.newClient()
-	}
-	return err
-}
-
-// template returns the job template.
-func (a *app) template(op fetch.Op) (*job.Job, error) {
-	j, err := newJob(a.opts, op)
-	if err == nil {
-		err = a.describeBody(j)
-	}
-	if err != nil {
+func (p *program) connect(how settings, args int) (client *fetch.Client, err error) {
+	o, n := p.opts, p.net
+	tree := o.Tree.On()
+	prints := how.op != fetch.OpGet || how.offline || o.Mail.Compose || o.Mail.Parts
+	n.sequential = prints || tree || o.Many.Jobs == 1
+	o.Driver.Web.Single = args == 1 && o.List.File == "" && !tree
+	if n.jar, err = openCookies(o, p.rep.con.Warn); err != nil {
 		return nil, err
 	}
-	if a.opts.Output.Checksum != "" {
-		a.checksums(j)
+	n.atEnd(func() error { return saveCookies(&o.Cookies, n.jar) })
+	if client, err = n.newClient(); err != nil {
+		return nil, err
 	}
-	if wrong := (*job.FieldError)(nil); errors.As(j.Validate(), &wrong) {
-		return nil, failure.Usagef("--%s: %s", wrong.Field, wrong.Reason)
-	}
-	return j, nil
+	n.atEnd(func() error {
+		client.Close()
+		return nil
+	})
+	return client, nil
 }
 
 // checkURLs reports whether all arguments are URLs, and prints an error for each other one. In that
 // case nothing is retrieved, because the user may have meant something else.
-func (a *app) checkURLs(args []string) bool {
+func checkURLs(rep *reporter, t *template, args []string) bool {
 	all := true
 	for _, arg := range args {
-		if subject, _, err := a.parse(arg); err != nil {
-			a.fail(subject, err)
+		if subject, _, err := t.parse(arg); err != nil {
+			rep.fail(subject, err)
 			all = false
 		}
 	}
 	return all
 }
 
-// work runs the action on each URL, or retrieves the tree that starts at the URLs.
-func (a *app) work(ctx context.Context, args []string, act *action, template *job.Job) error {
-	a.hosts = a.schedule()
+// runSaving runs a batch that retrieves content, and summarizes it.
+func (b *batch) runSaving(ctx context.Context, v verb) error {
+	if b.opts.Many.Jobs == 1 && !b.opts.Driver.Web.Single {
+		b.jobs.processors.set()
+		defer b.jobs.processors.lift()
+	}
 	begun := time.Now()
-	b := &batch{app: a, do: a.inTime(act.do), template: template}
-	list, err := a.openList(ctx, act.offline)
-	if err != nil {
+	err := b.run(ctx, v)
+	if report := &b.opts.Report; b.opts.Output.Document == "-" || report.Quiet || report.JSON {
 		return err
 	}
-	if act.op == fetch.OpGet && !act.offline && a.opts.Tree.On() && !a.opts.Mail.Compose {
-		seeds, err := b.seeds(ctx, args, list)
-		if err != nil {
-			return err
-		}
-		return a.mirror(ctx, seeds)
-	}
-	if act.op == fetch.OpGet && a.opts.Many.Jobs == 1 && !a.opts.Driver.Web.Single {
-		a.processors.set()
-		defer a.processors.lift()
-	}
-	err = b.run(ctx, args, list)
-	if report := &a.opts.Report; act.op == fetch.OpGet && a.opts.Output.Document != "-" && !report.Quiet && !report.JSON && !act.offline {
-		io.WriteString(a.con.Prose(), a.tally.summary(time.Since(begun), a.con.Paint, 2))
-		if ctx.Err() != nil && (list != nil || len(args) > 1 || a.keeps.Load()) {
-			a.say("%s", a.resumeAllHint())
-		}
+	io.WriteString(b.rep.con.Prose(), b.rep.tally.summary(time.Since(begun), b.rep.con.Paint, 2))
+	if ctx.Err() != nil && (b.source.list != nil || len(b.source.args) > 1 || b.rep.tally.keeps()) {
+		b.rep.say("%s", b.resumeHint())
 	}
 	return err
 }
 
-// resumeAllHint returns the hint on resuming several URLs after an interruption.
-func (a *app) resumeAllHint() string {
-	if a.opts.Output.Continue || a.opts.Output.Newer || a.opts.Output.NoClobber || a.opts.Lock.File != "" {
+func (b *batch) resumeHint() string {
+	o := &b.opts.Output
+	if o.Continue || o.Newer || o.NoClobber || b.opts.Lock.File != "" {
 		return "run the same command again to resume"
 	}
 	return "run the same command with -c to resume"
-}
-
-// inTime limits do to --max-time per URL.
-func (a *app) inTime(do func(context.Context, *task) outcome) func(context.Context, *task) outcome {
-	limit := time.Duration(a.opts.Network.MaxTime)
-	if limit <= 0 {
-		return do
-	}
-	return func(ctx context.Context, t *task) outcome {
-		ctx, cancel := context.WithTimeoutCause(ctx, limit,
-			&fetch.Error{Code: fetch.ErrNetwork, Err: fmt.Errorf("not finished within %v (--max-time)", limit)})
-		defer cancel()
-		return do(ctx, t)
-	}
-}
-
-// parse parses a URL as the user wrote it and returns its name in messages.
-func (a *app) parse(text string) (subject string, u uri.URI, err error) {
-	u, err = uri.ParseLoose(text)
-	if wrong := (*uri.Error)(nil); errors.As(err, &wrong) {
-		return wrong.Input, u, &fetch.Error{Code: fetch.ErrURL, Err: errors.New(wrong.Reason), Hint: a.opts.Misread(strings.TrimSpace(text))}
-	}
-	if err == nil {
-		err = a.checkScheme(u, strings.TrimSpace(text))
-	}
-	subject = u.Redacted()
-	if err != nil && !u.IsAbs() && !u.HasAuthority() {
-		subject = strings.TrimSpace(text) // as written: it is not a URL
-		if len(subject) > maxQuoted {
-			subject = strings.ToValidUTF8(subject[:maxQuoted], "") + "…"
-		}
-	}
-	return subject, u, err
-}
-
-// maxQuoted limits how much of an invalid URL an error message quotes, in bytes.
-const maxQuoted = 200
-
-// checkScheme rejects a URL without a scheme, or with a probably mistyped one. It does not guess; the
-// hint suggests a URL for text, which u was parsed from.
-func (a *app) checkScheme(u uri.URI, text string) error {
-	if u.IsAbs() && !a.isHostPort(u) {
-		return a.checkSpelling(u)
-	}
-	wrong := &failure.Usage{Text: "the URL has no scheme"}
-	switch _, err := os.Lstat(text); {
-	case text == "":
-		wrong.Text = "the URL is empty"
-	case err == nil:
-		if file, err := fileURL(text); err == nil {
-			wrong.Hint = "did you mean " + file.String() + " ?"
-		}
-	case a.opts.Misread(text) != "":
-		wrong.Hint = a.opts.Misread(text)
-	case strings.ContainsAny(text, ".:/") && !strings.HasPrefix(text, "."):
-		scheme := flags.Guessed
-		if u.IsAbs() && !strings.HasPrefix(u.Path(), "443") { // a host and its port
-			scheme = flags.GuessedWithPort
-		}
-		wrong.Hint = "did you mean " + scheme + "://" + strings.TrimLeft(text, "/") + " ?"
-	}
-	return wrong
-}
-
-// checkSpelling rejects an unknown scheme that resembles a known one.
-func (a *app) checkSpelling(u uri.URI) error {
-	name := u.Scheme()
-	if _, known := a.client.Scheme(name); known || a.opts.Proxy.Gateways != nil {
-		return nil
-	}
-	var all []string
-	for _, s := range a.client.Schemes() {
-		all = append(all, s.Name)
-	}
-	nearest := uri.NearestScheme(name, all)
-	if nearest == "" {
-		return nil
-	}
-	return &fetch.Error{Code: fetch.ErrScheme, Err: fmt.Errorf("%q is not registered", name),
-		Hint: "did you mean " + nearest + u.Redacted()[len(name):] + " ?"}
-}
-
-// isHostPort reports whether u, such as localhost:8080/x, is a host and port instead of a scheme.
-func (a *app) isHostPort(u uri.URI) bool {
-	port, _, _ := strings.Cut(u.Path(), "/")
-	if port == "" || strings.Trim(port, "0123456789") != "" || u.HasAuthority() || a.opts.Proxy.Gateways != nil {
-		return false
-	}
-	_, known := a.client.Scheme(u.Scheme())
-	return !known
 }

@@ -31,9 +31,8 @@ var (
 	commitDate string // in the format of RFC 3339
 )
 
-// versionCommand returns the command that prints the version.
-func (a *app) versionCommand() *cobra.Command {
-	cmd := &cobra.Command{
+func versionCommand(p *program) *cobra.Command {
+	return p.define(flags.Version, &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Long: `Print the version and, on the second line, the commit it was built from, if
@@ -42,20 +41,19 @@ settings of the configuration file. With --licenses, print the licences of the
 modules instead.`,
 		Args:              noArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(*cobra.Command, []string) error { return a.printVersion() },
-	}
-	a.table.Define(cmd.Flags(), flags.Version)
-	return cmd
+		RunE:              func(*cobra.Command, []string) error { return printVersion(p) },
+	})
 }
 
-func (n *network) printVersion() error {
-	if n.opts.Report.Licenses {
-		_, err := n.std.out.WriteString(licenses)
+func printVersion(p *program) error {
+	o, out := p.opts, p.rep.std.out
+	if o.Report.Licenses {
+		_, err := out.WriteString(licenses)
 		return failure.File(err)
 	}
-	text := describeBuild(buildInfo(), n.opts.Report.Verbose)
-	if n.opts.Report.Verbose {
-		file, err := config.Read(&n.opts.Config, n.table)
+	text := describeBuild(buildInfo(), o.Report.Verbose)
+	if o.Report.Verbose {
+		file, err := config.Read(&o.Config, p.table)
 		if err != nil {
 			return err
 		}
@@ -63,11 +61,10 @@ func (n *network) printVersion() error {
 			text += "config " + line + "\n"
 		}
 	}
-	_, err := n.std.out.WriteString(text)
+	_, err := out.WriteString(text)
 	return failure.File(err)
 }
 
-// programVersion returns the version of the program.
 func programVersion() string { return versionOf(buildInfo()) }
 
 func buildInfo() *debug.BuildInfo {

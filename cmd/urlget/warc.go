@@ -6,8 +6,7 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 )
 
-// warcCommand returns the warc command.
-func (a *app) warcCommand() *cobra.Command {
+func warcCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "warc",
 		Short: "Manage archives (WARC files)",
@@ -24,11 +23,11 @@ func (a *app) warcCommand() *cobra.Command {
 			return failure.Hinted("a subcommand is required", "see urlget warc --help")
 		},
 	}
-	cmd.AddCommand(a.warcVerifyCommand(), a.warcIndexCommand(), a.warcImportCommand(), a.warcMergeCommand(), a.warcExtractCommand(), a.warcPackCommand())
+	cmd.AddCommand(warcVerifyCommand(p), warcIndexCommand(p), warcImportCommand(p),
+		warcMergeCommand(p), warcExtractCommand(p), warcPackCommand())
 	return cmd
 }
 
-// needFile rejects an empty argument list.
 func needFile(_ *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return failure.Usagef("a file is required")
@@ -36,12 +35,11 @@ func needFile(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// eachFile returns the body of a command that runs a function on each file.
-func (a *app) eachFile(do func(name string) error) func(*cobra.Command, []string) error {
+func eachFile(rep *reporter, do func(name string) error) func(*cobra.Command, []string) error {
 	return func(_ *cobra.Command, args []string) error {
 		for _, name := range args {
 			if err := do(name); err != nil {
-				a.fail("", err)
+				rep.fail("", err)
 			}
 		}
 		return nil

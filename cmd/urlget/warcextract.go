@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/urlget/urlget/archive"
+	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
@@ -18,47 +19,46 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-func (a *app) warcExtractCommand() *cobra.Command {
-	cmd := &cobra.Command{
+func warcExtractCommand(p *program) *cobra.Command {
+	return p.define(flags.Extract, &cobra.Command{
 		Use:   "extract FILE [URL|ID]...",
 		Short: "Save the contents of an archive as files, or print records by ID",
 		Args:  needFile,
-		RunE:  a.extract,
-	}
-	a.define(cmd, flags.Extract)
-	return cmd
+		RunE:  p.runs(runExtract),
+	})
 }
 
-// extract saves the contents of an archive, or the named URLs and records.
-func (a *app) extract(cmd *cobra.Command, args []string) error {
-	a.opts.Use(cmd.Flags())
+// runExtract saves the contents of an archive, or the named URLs and records.
+func runExtract(p *program, cmd *cobra.Command, args []string) error {
+	p.opts.Use(cmd.Flags())
 	urls, ids, err := recordsNamed(args[1:])
 	if err != nil {
 		return err
 	}
 	if ids != nil {
-		if err := a.printRecords(args[0], ids); err != nil || urls == nil {
+		if err := printRecords(p.rep, args[0], ids); err != nil || urls == nil {
 			return err
 		}
 	}
-	a.opts.Archive.Replay, a.opts.Archive.ReplayOnly = args[:1], true
-	ctx, err := a.openArchives(cmd.Context(), nil, false)
+	p.opts.Archive.Replay, p.opts.Archive.ReplayOnly = args[:1], true
+	ctx, err := p.net.openArchives(cmd.Context(), nil)
 	if err != nil {
 		return err
 	}
-	if a.client, err = a.newClient(); err != nil {
+	client, err := p.net.newClient()
+	if err != nil {
 		return err
 	}
+	defer client.Close()
 	all := urls == nil
 	if all {
-		if urls, err = a.archivedURLs(); err != nil {
+		if urls, err = archivedURLs(p.rep, p.net.archives.replay); err != nil {
 			return err
 		}
 	}
-	return a.extractURLs(ctx, urls, all)
+	return extractURLs(ctx, p.rep, client, urls, all)
 }
 
-// recordsNamed separates URLs from record IDs.
 func recordsNamed(args []string) (urls []uri.URI, ids []string, err error) {
 	for _, text := range args {
 		u, err := uri.ParseLoose(text)
@@ -74,14 +74,13 @@ func recordsNamed(args []string) (urls []uri.URI, ids []string, err error) {
 	return urls, ids, nil
 }
 
-// archivedURLs returns the URLs in the archive.
-func (a *app) archivedURLs() (urls []uri.URI, err error) {
-	list, more, err := a.archives.replay.URLs(func(string) bool { return true }, maxCounted)
+func archivedURLs(rep *reporter, from *replay.Archive) (urls []uri.URI, err error) {
+	list, more, err := from.URLs(func(string) bool { return true }, maxCounted)
 	if err != nil {
 		return nil, failure.File(err)
 	}
 	if more {
-		a.say("the archive has more than %d URLs; only the first ones are saved", maxCounted)
+		rep.say("the archive has more than %d URLs; only the first ones are saved", maxCounted)
 	}
 	for _, text := range list {
 		if u, err := uri.Parse(text); err == nil {
@@ -93,13 +92,13 @@ func (a *app) archivedURLs() (urls []uri.URI, err error) {
 
 // extractURLs saves URLs of the archive. If all URLs are saved, only damage and local errors are
 // failures.
-func (a *app) extractURLs(ctx context.Context, urls []uri.URI, all bool) error {
-	root, err := openRoot(cmp.Or(a.opts.Output.Dir, "."))
+func extractURLs(ctx context.Context, rep *reporter, client *fetch.Client, urls []uri.URI, all bool) error {
+	root, err := openRoot(cmp.Or(rep.opts.Output.Dir, "."))
 	if err != nil {
 		return failure.File(err)
 	}
 	defer root.Close()
-	d := &download.Downloader{Client: a.client, Root: root}
+	d := &download.Downloader{Client: client, Root: root}
 	saved := 0
 	var damage *warc.DamageError
 	for _, u := range urls {
@@ -111,15 +110,14 @@ func (a *app) extractURLs(ctx context.Context, urls []uri.URI, all bool) error {
 		case done:
 			saved++
 		case err != nil && (!all || fetch.CodeOf(err) == fetch.ErrFile || errors.As(err, &damage)):
-			a.fail(u.Redacted(), err)
+			rep.fail(u.Redacted(), err)
 		}
 	}
-	a.say("saved %s from %s", quantity(saved, "file"), quantity(len(urls), "URL"))
+	rep.say("saved %s from %s", quantity(saved, "file"), quantity(len(urls), "URL"))
 	return failure.File(d.Flush())
 }
 
-// printRecords prints the blocks of records.
-func (rep *reporter) printRecords(name string, ids []string) error {
+func printRecords(rep *reporter, name string, ids []string) error {
 	left := make(map[string]bool)
 	for _, id := range ids {
 		left[id] = true

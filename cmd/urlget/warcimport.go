@@ -14,32 +14,36 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-func (a *app) warcImportCommand() *cobra.Command {
-	cmd := &cobra.Command{
+func warcImportCommand(p *program) *cobra.Command {
+	return p.define(flags.Merge, &cobra.Command{
 		Use:   "import --warc FILE FROM...",
 		Short: "Import archives, mailboxes (mbox, Maildir) and mirrors",
 		Args:  needFile,
-		RunE:  func(cmd *cobra.Command, args []string) error { return a.importInto(cmd, args) },
-	}
-	a.define(cmd, flags.Merge)
-	return cmd
+		RunE:  p.runs(runImport),
+	})
 }
 
-func (a *app) warcMergeCommand() *cobra.Command {
-	cmd := &cobra.Command{
+func warcMergeCommand(p *program) *cobra.Command {
+	return p.define(flags.Merge, &cobra.Command{
 		Use:   "merge --warc FILE FROM...",
 		Short: "Merge archives into one and drop duplicate records",
 		Args:  needFile,
-		RunE:  func(cmd *cobra.Command, args []string) error { return a.importInto(cmd, args, archive.WARC) },
-	}
-	a.define(cmd, flags.Merge)
-	return cmd
+		RunE:  p.runs(runMerge),
+	})
+}
+
+func runImport(p *program, cmd *cobra.Command, args []string) error {
+	return importInto(p, cmd, args)
+}
+
+func runMerge(p *program, cmd *cobra.Command, args []string) error {
+	return importInto(p, cmd, args, archive.WARC)
 }
 
 // importInto imports the arguments into an archive. Only the given kinds are allowed; nil means any.
-func (n *network) importInto(cmd *cobra.Command, args []string, kinds ...archive.Kind) error {
-	n.opts.Use(cmd.Flags())
-	if n.opts.Archive.WARC == "" {
+func importInto(p *program, cmd *cobra.Command, args []string, kinds ...archive.Kind) error {
+	p.opts.Use(cmd.Flags())
+	if p.opts.Archive.WARC == "" {
 		return failure.Hinted("no archive to write to", "use --warc FILE to name one")
 	}
 	for _, name := range args {
@@ -51,16 +55,16 @@ func (n *network) importInto(cmd *cobra.Command, args []string, kinds ...archive
 			return failure.File(fmt.Errorf("%s: %w", name, err))
 		}
 	}
-	if err := n.opts.Check(n.table); err != nil {
+	if err := p.opts.Check(p.table); err != nil {
 		return err
 	}
-	ctx, err := n.openArchives(cmd.Context(), nil, false)
+	ctx, err := p.net.openArchives(cmd.Context(), nil)
 	if err != nil {
 		return err
 	}
-	v := &n.archives
-	m := archive.New(v.writer, v.seen, func(err error) { n.say("%s", fetch.Printable(err.Error())) })
-	if n.opts.AppendsArchive() {
+	v := &p.net.archives
+	m := archive.New(v.writer, v.seen, func(err error) { p.rep.say("%s", fetch.Printable(err.Error())) })
+	if p.opts.AppendsArchive() {
 		for _, name := range v.writer.Files() {
 			if err := eachWARC(name, func(_ string, file io.ReaderAt) error { return m.AddKnown(ctx, file) }); err != nil {
 				return failure.File(err)
@@ -73,7 +77,8 @@ func (n *network) importInto(cmd *cobra.Command, args []string, kinds ...archive
 		}
 	}
 	r := m.Report()
-	n.say("%s, including %s; %s skipped", quantity(r.Records, "record"), quantity(r.Revisits, "revisit"), quantity(r.Known, "duplicate"))
+	p.rep.say("%s, including %s; %s skipped", quantity(r.Records, "record"),
+		quantity(r.Revisits, "revisit"), quantity(r.Known, "duplicate"))
 	return nil
 }
 

@@ -13,16 +13,15 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 )
 
-func (a *app) warcIndexCommand() *cobra.Command {
+func warcIndexCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "index FILE...",
 		Short: "Write an index next to an archive (CDXJ)",
 		Args:  needFile,
-		RunE:  a.eachFile(writeIndex),
+		RunE:  eachFile(p.rep, writeIndex),
 	}
 }
 
-// writeIndex writes the index of an archive next to it.
 func writeIndex(name string) error {
 	f, err := os.Open(name)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 )
 
-func (a *app) warcPackCommand() *cobra.Command {
+func warcPackCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "pack ALL.wacz FILE...",
 		Short: "Pack archives with an index and a list of pages (WACZ)",
@@ -20,7 +20,6 @@ func (a *app) warcPackCommand() *cobra.Command {
 	}
 }
 
-// pack creates a WACZ file from archives.
 func pack(args []string) error {
 	if len(args) < 2 || !isPacked(args[0]) {
 		return failure.Hinted("the first FILE is the output and must end in .wacz", "for example: urlget warc pack ALL.wacz ONE.warc.gz TWO.warc.gz")

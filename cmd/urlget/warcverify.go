@@ -12,18 +12,18 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-func (a *app) warcVerifyCommand() *cobra.Command {
+func warcVerifyCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify FILE...",
 		Short: "Check the structure and digests of archives",
 		Args:  needFile,
-		RunE:  a.eachFile(a.verify),
+		RunE: eachFile(p.rep, func(name string) error {
+			return verifyArchive(&errWriter{w: p.rep.std.out}, name)
+		}),
 	}
 }
 
-// verify prints the problems of an archive and its size.
-func (r *reporter) verify(name string) error {
-	out := &errWriter{w: r.std.out}
+func verifyArchive(out *errWriter, name string) error {
 	if isPacked(name) {
 		if err := verifyPacked(out, name); err != nil {
 			return err
@@ -32,7 +32,6 @@ func (r *reporter) verify(name string) error {
 	return eachWARC(name, func(name string, file io.ReaderAt) error { return verifyWARC(out, name, file) })
 }
 
-// verifyPacked compares the contents of a WACZ file with its manifest.
 func verifyPacked(out io.Writer, name string) error {
 	return openPacked(name, func(packed *wacz.Reader) error {
 		problems := 0

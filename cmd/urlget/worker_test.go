@@ -130,7 +130,7 @@ func (l commandLine) run() (res commandResult, err error) {
 	os.Args = append([]string{"urlget"}, l.Args...)
 	stdin, stdout, stderr := os.Stdin, os.Stdout, os.Stderr
 	os.Stdin, os.Stdout, os.Stderr = in, out, errs
-	res.Status = program()
+	res.Status = runProcess()
 	os.Stdin, os.Stdout, os.Stderr = stdin, stdout, stderr
 	out.Close() // fails if the command has closed it
 	errs.Close()

@@ -6,34 +6,45 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/session"
+	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 )
 
+// A dialog is with the user at the terminal.
+type dialog struct {
+	tty.Prompt
+	con   *tty.Console
+	input *session.Input
+	mu    sync.Mutex // held while prompting for a form or while a session is attached
+}
+
 // fillIn prompts the user to fill in a form, if err has one and there is a terminal. It reports
 // whether j should be retried.
-func (a *app) fillIn(ctx context.Context, j *job.Job, err error) bool {
+func (d *dialog) fillIn(ctx context.Context, j *job.Job, err error) bool {
 	var formErr *fetch.FormError
-	if !errors.As(err, &formErr) || !a.prompt.Possible() {
+	if !errors.As(err, &formErr) || !d.Possible() {
 		return false
 	}
-	a.terminal.Lock()
-	defer a.terminal.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	form := make(map[string][]string)
 	filled := false
-	a.con.Write([]byte(fetch.Printable(formErr.Form.Title) + "\n"))
+	d.con.Write([]byte(fetch.Printable(formErr.Form.Title) + "\n"))
 	for _, field := range formErr.Form.Fields {
 		if field.Kind == fetch.FieldNote {
-			a.con.Write([]byte(fetch.Printable(field.Name) + "\n"))
+			d.con.Write([]byte(fetch.Printable(field.Name) + "\n"))
 			continue
 		}
 		if preset, ok := j.Form[field.Name]; ok {
 			form[field.Name] = preset
 			continue
 		}
-		answer, err := a.askField(ctx, field)
+		answer, err := d.askField(ctx, field)
 		if err != nil {
 			return false
 		}
@@ -43,8 +54,7 @@ func (a *app) fillIn(ctx context.Context, j *job.Job, err error) bool {
 	return filled
 }
 
-// askField prompts for a field until the input is valid.
-func (a *app) askField(ctx context.Context, f fetch.Field) ([]string, error) {
+func (d *dialog) askField(ctx context.Context, f fetch.Field) ([]string, error) {
 	question := fetch.Printable(f.Name)
 	switch f.Kind {
 	case fetch.FieldYesNo:
@@ -62,7 +72,7 @@ func (a *app) askField(ctx context.Context, f fetch.Field) ([]string, error) {
 		question += " [" + fetch.Printable(strings.Join(f.Default, ", ")) + "]"
 	}
 	for {
-		text, err := a.prompt.Ask(ctx, question+": ", f.Kind == fetch.FieldSecret)
+		text, err := d.Ask(ctx, question+": ", f.Kind == fetch.FieldSecret)
 		if err != nil {
 			return nil, err
 		}
@@ -71,13 +81,13 @@ func (a *app) askField(ctx context.Context, f fetch.Field) ([]string, error) {
 		}
 		switch f.Kind {
 		case fetch.FieldLines:
-			return a.askLines(ctx, text)
+			return d.askLines(ctx, text)
 		case fetch.FieldFile:
 			content, err := os.ReadFile(text)
 			if err == nil {
 				return []string{string(content)}, nil
 			}
-			printError(a.con, a.con.Paint, "", "", failure.File(err))
+			printError(d.con, d.con.Paint, "", "", failure.File(err))
 		case fetch.FieldYesNo:
 			if text = yesNo(text); text != "" {
 				return []string{text}, nil
@@ -92,13 +102,12 @@ func (a *app) askField(ctx context.Context, f fetch.Field) ([]string, error) {
 	}
 }
 
-// askLines prompts for the lines after the first one.
-func (a *app) askLines(ctx context.Context, text string) ([]string, error) {
+func (d *dialog) askLines(ctx context.Context, text string) ([]string, error) {
 	var lines []string
 	for text != "." {
 		lines = append(lines, text)
 		var err error
-		if text, err = a.prompt.Ask(ctx, "", false); err != nil {
+		if text, err = d.Ask(ctx, "", false); err != nil {
 			return nil, err
 		}
 	}
