@@ -24,10 +24,12 @@ func available(tcp *net.TCPConn) (n int64, known bool, err error) {
 		case errno == syscall.EAGAIN:
 			return false
 		case errno != nil:
-			failure = &net.OpError{Op: "read", Net: "tcp", Source: tcp.LocalAddr(), Addr: tcp.RemoteAddr(), Err: errno}
+			failure = &net.OpError{Op: "read", Net: "tcp", Source: tcp.LocalAddr(), Addr: tcp.RemoteAddr(),
+				Err: errno}
 		case got > 0:
 			var queued int32
-			_, _, code := syscall.Syscall(syscall.SYS_IOCTL, fd, syscall.TIOCINQ, uintptr(unsafe.Pointer(&queued)))
+			_, _, code := syscall.Syscall(syscall.SYS_IOCTL, fd, syscall.TIOCINQ,
+				uintptr(unsafe.Pointer(&queued)))
 			known = code == 0 && queued > 0
 			n = int64(queued)
 			return true

@@ -21,7 +21,8 @@ func (c *Client) guard(ctx context.Context, resp *Response, p *preparedRequest, 
 		resp.Body = newSession(rw, rec) // a session has no end that could be checked
 		return
 	}
-	b := &guardedBody{ctx: ctx, inner: resp.Body, url: resp.URL, declared: resp.Size, rec: rec, content: rec.content()}
+	b := &guardedBody{ctx: ctx, inner: resp.Body, url: resp.URL, declared: resp.Size, rec: rec,
+		content: rec.content()}
 	if conn := p.prov.conn.Load(); resp.Framing == FramedByClose && conn != nil && conn.announcesEnd() {
 		b.conn = conn
 		if !p.prov.proxy.forward { // a forward proxy may conceal a truncation
@@ -223,7 +224,8 @@ func (b *guardedBody) tooMuch() error {
 	if b.limit > 0 && b.max == b.limit {
 		return b.tooLarge()
 	}
-	return &Error{Code: ErrProtocol, Retry: true, Err: fmt.Errorf("received more than the announced %d bytes", b.declared)}
+	return &Error{Code: ErrProtocol, Retry: true,
+		Err: fmt.Errorf("received more than the announced %d bytes", b.declared)}
 }
 
 func (b *guardedBody) tooLarge() error {
@@ -279,7 +281,8 @@ func (b *guardedBody) Close() error {
 
 // entries returns the entries that parse finds in the body. If slow is not nil, it limits the wait
 // for each entry.
-func (b *guardedBody) entries(parse func(io.Reader) iter.Seq2[Entry, error], slow *pace.Pace) iter.Seq2[Entry, error] {
+func (b *guardedBody) entries(parse func(io.Reader) iter.Seq2[Entry, error],
+	slow *pace.Pace) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		b.listing, b.pace = true, slow
 		if slow != nil {

@@ -46,7 +46,8 @@ func CheckCached(ctx context.Context, addr netip.Addr) error {
 		s, _ := p.client.registry.Lookup(p.url.Scheme())
 		return p.client.policy.checkAddr(p, netip.AddrPortFrom(addr, p.url.Port(s.Port)))
 	case p.publicOnly && !p.client.policy.AllowPrivate && p.url.Host() != "":
-		return refusal(Reason{Kind: ReasonPrivate, Host: p.url.Host()}, "the address of the server is unknown")
+		return refusal(Reason{Kind: ReasonPrivate, Host: p.url.Host()},
+			"the address of the server is unknown")
 	}
 	return nil
 }

@@ -270,7 +270,8 @@ func isTLS(err error) bool {
 	if errors.As(err, &op) && (op.Op == "local error" || op.Op == "remote error") {
 		return true // crypto/tls marks alerts, sent or received, this way
 	}
-	return errors.Is(err, wire.ErrEarly) || errors.As(err, &record) || errors.As(err, &alert) || errors.As(err, &verify) ||
+	return errors.Is(err, wire.ErrEarly) || errors.As(err, &record) || errors.As(err, &alert) ||
+		errors.As(err, &verify) ||
 		errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid)
 }
 

@@ -43,7 +43,8 @@ type Conn struct {
 	cause      error         // why the connection is unusable: the bound context ended
 	writeError error         // the error of an earlier write
 
-	raw         *Conn                               // below TLS, where the idle timeout is enforced; nil without TLS
+	// below TLS, where the idle timeout is enforced; nil without TLS
+	raw         *Conn
 	above       *Conn                               // the inverse of raw
 	eofSeen     atomic.Bool                         // a read has returned the end of the stream
 	unannounced bool                                // see EndsUnannounced
@@ -390,7 +391,8 @@ func (c *Conn) handshake(ctx context.Context, t *tls.Conn) error {
 	case errors.Is(err, os.ErrDeadlineExceeded): // the peer stopped sending, which is not a TLS failure
 		return &Error{Code: ErrNetwork, Retry: retry, Err: fmt.Errorf("in the TLS handshake: %w", err)}
 	case code == ErrNetwork:
-		return &Error{Code: ErrTLS, Retry: retry, Err: fmt.Errorf("the connection was closed during the handshake: %w", err)}
+		return &Error{Code: ErrTLS, Retry: retry,
+			Err: fmt.Errorf("the connection was closed during the handshake: %w", err)}
 	}
 	return &Error{Code: ErrTLS, Err: err}
 }

@@ -34,7 +34,8 @@ func (r *Resource) takeIdle(offset, skip int64) *cursor {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.idle
-	if c == nil || c.off > offset || c.end >= 0 && c.end < offset || offset-c.off > skip && (!r.noRanges || skip == 0) {
+	if c == nil || c.off > offset || c.end >= 0 && c.end < offset ||
+		offset-c.off > skip && (!r.noRanges || skip == 0) {
 		return nil
 	}
 	r.idle = nil
@@ -75,7 +76,8 @@ func (r *Resource) closeCursor(c *cursor, err error) error {
 	case r.size < 0:
 		r.size = c.off
 	case r.size != c.off: // the responses contradict each other
-		return &Error{Code: ErrProtocol, Err: fmt.Errorf("the content ended after %d bytes, expected %d", c.off, r.size)}
+		return &Error{Code: ErrProtocol,
+			Err: fmt.Errorf("the content ended after %d bytes, expected %d", c.off, r.size)}
 	}
 	return io.EOF
 }
@@ -140,7 +142,8 @@ func (r *Resource) cursorAt(resp *Response, requested Range) (*cursor, error) {
 		r.noRanges = r.noRanges || !requested.IsZero()
 		return &cursor{body: resp.Body, end: -1}, nil
 	case got.Offset != requested.Offset || requested.Length > 0 && got.Length > requested.Length:
-		return nil, &Error{Code: ErrProtocol, Err: errors.New("the server sent a range that was not requested")}
+		return nil, &Error{Code: ErrProtocol,
+			Err: errors.New("the server sent a range that was not requested")}
 	}
 	if r.size < 0 {
 		r.size = VersionOf(&resp.Meta).Size

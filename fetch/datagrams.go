@@ -17,7 +17,8 @@ func (e *env) DialDatagrams(ctx context.Context, addr string, stray []byte) (*Co
 	listen := e.client.opts.ListenPacket
 	if listen == nil {
 		if e.client.opts.DialContext != nil {
-			return nil, &Error{Code: ErrNotRetrievable, Err: errors.New("datagrams require Options.ListenPacket if Options.DialContext is set")}
+			return nil, &Error{Code: ErrNotRetrievable,
+				Err: errors.New("datagrams require Options.ListenPacket if Options.DialContext is set")}
 		}
 		listen = new(net.ListenConfig).ListenPacket
 	}
@@ -50,7 +51,8 @@ type datagrams struct {
 	net.PacketConn
 	server netip.AddrPort
 	peer   atomic.Pointer[netip.AddrPort] // destination of datagrams
-	pinned bool                           // peer has the port of the host's first reply; used by the reader only
+	// peer has the port of the host's first reply; used by the reader only
+	pinned bool
 	stray  []byte
 }
 

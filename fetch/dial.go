@@ -29,7 +29,8 @@ func (e *env) DialPeer(ctx context.Context, conn *Conn, port uint16) (*Conn, err
 		return nil, err
 	}
 	if port < 1024 {
-		return nil, refusal(Reason{Kind: ReasonPort, Port: port}, "the server named reserved port %d for data", port)
+		return nil, refusal(Reason{Kind: ReasonPort, Port: port},
+			"the server named reserved port %d for data", port)
 	}
 	return e.dial(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(int(port))), 0)
 }
@@ -136,12 +137,14 @@ func dialError(ctx context.Context, err error) error {
 		return &Error{Code: ErrNetwork, Err: err}
 	}
 	if code, retry := Classify(err); code == ErrNetwork {
-		return &Error{Code: code, Retry: retry, Err: err} // so that drivers need not distinguish it from errors of servers
+		// so that drivers need not distinguish it from errors of servers
+		return &Error{Code: code, Retry: retry, Err: err}
 	}
 	return err
 }
 
-func (e *env) dialDirect(ctx context.Context, prov *provenance, network, addr string, localPort uint16) (net.Conn, error) {
+func (e *env) dialDirect(ctx context.Context, prov *provenance, network, addr string,
+	localPort uint16) (net.Conn, error) {
 	opts, policy := &e.client.opts, e.client.policy
 	target := addr
 	if ip, ok := opts.Network.Hosts[addr]; ok {

@@ -20,8 +20,10 @@ import (
 type Digest struct {
 	Algorithm string // a key of the IANA registry, in lower case, such as "sha-256"; see NewHash
 	Sum       []byte
-	By        string // the source in lower case: a header field such as "repr-digest", or a command such as "xsha256"
-	Covers    Coverage
+	// the source in lower case: a header field such as "repr-digest", or a command such as
+	// "xsha256"
+	By     string
+	Covers Coverage
 }
 
 // String returns the digest as "sha-256:" followed by hexadecimal digits.
@@ -107,7 +109,8 @@ func StrongestDigest(list []Digest) Digest {
 	if len(list) == 0 {
 		return Digest{}
 	}
-	return slices.MinFunc(list, func(a, b Digest) int { return rankDigest(a.Algorithm) - rankDigest(b.Algorithm) })
+	return slices.MinFunc(list,
+		func(a, b Digest) int { return rankDigest(a.Algorithm) - rankDigest(b.Algorithm) })
 }
 
 // DigestsOf returns the digests with one of the coverages.
@@ -127,7 +130,9 @@ func ContradictingDigests(list []Digest) error {
 	for i, a := range list {
 		for _, b := range list[:i] {
 			if a.Algorithm == b.Algorithm && a.Covers == b.Covers && !bytes.Equal(a.Sum, b.Sum) {
-				return &Error{Code: ErrChecksum, Err: fmt.Errorf("the server stated two %s digests: %x (%s) and %x (%s)", a.Algorithm, b.Sum, b.By, a.Sum, a.By)}
+				return &Error{Code: ErrChecksum,
+					Err: fmt.Errorf("the server stated two %s digests: %x (%s) and %x (%s)", a.Algorithm,
+						b.Sum, b.By, a.Sum, a.By)}
 			}
 		}
 	}

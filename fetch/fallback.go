@@ -27,7 +27,8 @@ func (c *Client) fallback(ctx context.Context, req *Request, failed error) (*Res
 	if resp.URL.IsZero() {
 		resp.URL = req.URL
 	}
-	p := &preparedRequest{req: req, original: req.URL, prov: &provenance{url: req.URL}, scheme: Scheme{Local: true}}
+	p := &preparedRequest{req: req, original: req.URL, prov: &provenance{url: req.URL},
+		scheme: Scheme{Local: true}}
 	c.guard(ctx, resp, p, nil)
 	return resp, nil
 }

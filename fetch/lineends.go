@@ -24,7 +24,8 @@ func (l LineEnds) converts(resp *Response) bool {
 // the server, which the caller does not see.
 func (l LineEnds) check(resp *Response) error {
 	if l.converts(resp) && !resp.Range.IsZero() {
-		return &Error{Code: ErrRange, Err: errors.New("ranges are not available while line endings are converted")}
+		return &Error{Code: ErrRange,
+			Err: errors.New("ranges are not available while line endings are converted")}
 	}
 	return nil
 }
@@ -35,7 +36,8 @@ func (l LineEnds) apply(resp *Response) {
 	}
 	resp.Size = -1
 	if resp.Body != NoBody {
-		resp.Body = &lineEndsBody{Closer: resp.Body, r: bufio.NewReaderSize(resp.Body, 32<<10), crlf: l == LineEndsCRLF}
+		resp.Body = &lineEndsBody{Closer: resp.Body, r: bufio.NewReaderSize(resp.Body, 32<<10),
+			crlf: l == LineEndsCRLF}
 	}
 }
 

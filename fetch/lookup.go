@@ -67,11 +67,13 @@ func (l *lookup) stop() {
 }
 
 func (l *lookup) timeoutError(waited time.Duration) error {
-	return l.newError(fmt.Errorf("lookup %s: no response from the name servers within %v", l.host, waited.Round(time.Millisecond)))
+	return l.newError(fmt.Errorf("lookup %s: no response from the name servers within %v", l.host,
+		waited.Round(time.Millisecond)))
 }
 
 func (l *lookup) newError(err error) error {
-	return &Error{Code: ErrNetwork, Retry: true, Reason: Reason{Kind: ReasonNameServer, Host: l.host}, Err: err}
+	return &Error{Code: ErrNetwork, Retry: true, Reason: Reason{Kind: ReasonNameServer, Host: l.host},
+		Err: err}
 }
 
 // explain attributes the error of a failed dial to the lookup if no name server responded. It does
@@ -84,7 +86,8 @@ func (l *lookup) explain(err error) error {
 	}
 	var limit *Error
 	if cause := context.Cause(l.ctx); cause != nil {
-		if errors.As(cause, &limit) && limit.Code == ErrNetwork && limit.Reason.IsZero() { // the connect timeout
+		// the connect timeout
+		if errors.As(cause, &limit) && limit.Code == ErrNetwork && limit.Reason.IsZero() {
 			return l.timeoutError(time.Since(l.begin))
 		}
 		return cause

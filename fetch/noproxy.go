@@ -16,7 +16,8 @@ func isExempt(list, host string, port uint16) bool {
 	host = strings.TrimSuffix(host, ".")
 	addr, err := netip.ParseAddr(host)
 	isAddr := err == nil
-	for _, entry := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
+	for _, entry := range strings.FieldsFunc(list,
+		func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
 		if entry == "*" {
 			return true
 		}

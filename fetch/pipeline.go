@@ -66,7 +66,8 @@ func (e *env) Pipeline(ctx context.Context) Pipeline {
 
 // Next implements Pipeline.
 func (p *pipeline) Next(ctx context.Context) []*Request {
-	if rec := provenanceOf(ctx).recording; rec != nil && (rec.Sent != nil || rec.Received != nil || rec.Line != nil) {
+	if rec := provenanceOf(ctx).recording; rec != nil &&
+		(rec.Sent != nil || rec.Received != nil || rec.Line != nil) {
 		return nil
 	}
 	env := &env{client: p.client}
@@ -86,7 +87,8 @@ func (p *pipeline) Next(ctx context.Context) []*Request {
 }
 
 func isPlain(r *Request) bool {
-	return r.Op == OpGet && r.Range.IsZero() && len(r.Ranges) == 0 && r.IfChanged.IsZero() && r.View == "" && r.Form == nil && !r.Sends()
+	return r.Op == OpGet && r.Range.IsZero() && len(r.Ranges) == 0 && r.IfChanged.IsZero() && r.View == "" &&
+		r.Form == nil && !r.Sends()
 }
 
 // Keep implements Pipeline.

@@ -85,7 +85,8 @@ func (p *Policy) checkTarget(prov *provenance, s Scheme) error {
 	from := prov.from
 	switch {
 	case s.Local && !p.AllowFile && prov.untrusted:
-		return refusal(Reason{Kind: ReasonLocal, Scheme: s.Name}, "an untrusted request may not name local resources")
+		return refusal(Reason{Kind: ReasonLocal, Scheme: s.Name},
+			"an untrusted request may not name local resources")
 	case s.Local && !p.AllowFile && !prov.fromLocal:
 		return refusal(Reason{Kind: ReasonLocal, Scheme: s.Name},
 			"the remote resource %s may not lead to local ones", from.Redacted())
@@ -108,7 +109,8 @@ func (p *Policy) checkRedirect(u, target uri.URI, from, to Scheme) error {
 		from.Local, from.Refers, sameProtocol(from.Name, to.Name):
 		return nil
 	}
-	return refusal(Reason{Kind: ReasonRedirect, Scheme: to.Name}, "%s redirects to a %s URL, which is not followed",
+	return refusal(Reason{Kind: ReasonRedirect, Scheme: to.Name},
+		"%s redirects to a %s URL, which is not followed",
 		u.Redacted(), to.Name)
 }
 
@@ -123,11 +125,13 @@ func (p *Policy) checkPort(prov *provenance, s Scheme) error {
 	}
 	switch {
 	case prov.untrusted && port < 1024:
-		return refusal(Reason{Kind: ReasonPort, Port: port}, "an untrusted request may not name reserved port %d", port)
+		return refusal(Reason{Kind: ReasonPort, Port: port},
+			"an untrusted request may not name reserved port %d", port)
 	case !from.IsZero():
 		sameSite := u.Scheme() == from.Scheme() && u.Host() == from.Host() && port == from.Port(s.Port)
 		if port < 1024 && !sameSite {
-			return refusal(Reason{Kind: ReasonPort, Port: port}, "%s led to reserved port %d", from.Redacted(), port)
+			return refusal(Reason{Kind: ReasonPort, Port: port}, "%s led to reserved port %d",
+				from.Redacted(), port)
 		}
 	}
 	if slices.Contains(riskyPorts[:], port) {

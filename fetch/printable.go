@@ -47,7 +47,8 @@ func unprintable(r rune) bool {
 	if r >= ' ' && r < 0x7f {
 		return false
 	}
-	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' || r == utf8.RuneError
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' ||
+		r == utf8.RuneError
 }
 
 func writeHex(b *strings.Builder, prefix string, v uint32, digits int) {

@@ -116,7 +116,8 @@ func provenanceOf(ctx context.Context) *provenance {
 // provenance returns the provenance of req. Before is the provenance of the exchange that led to
 // req. If it is nil, the recorded place of the host of req.From is used.
 func (c *Client) provenance(req *Request, hops *hopCount, before *provenance) *provenance {
-	p := &provenance{url: req.URL, from: req.From, hops: hops, foreign: c.policy.Untrusted, publicOnly: c.policy.Untrusted}
+	p := &provenance{url: req.URL, from: req.From, hops: hops, foreign: c.policy.Untrusted,
+		publicOnly: c.policy.Untrusted}
 	if p.untrusted = before == nil && c.policy.Untrusted; p.untrusted || req.From.IsZero() {
 		return p
 	}

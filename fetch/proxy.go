@@ -57,7 +57,8 @@ func (c *Client) proxyOf(req *Request, s Scheme) (proxyChoice, error) {
 			p, err = uri.Parse("connect:" + rest)
 			return proxyChoice{url: p}, err
 		}
-		return proxyChoice{url: p, forward: s.ForwardProxy && !c.opts.ProxyTunnel && (req.Op == OpGet || req.Op == OpStat)}, nil
+		return proxyChoice{url: p, forward: s.ForwardProxy && !c.opts.ProxyTunnel &&
+			(req.Op == OpGet || req.Op == OpStat)}, nil
 	}
 	return proxyChoice{}, &Error{Code: ErrURL, Err: fmt.Errorf("unsupported proxy scheme %q", p.Scheme()),
 		Hint: "use http, https, connect, socks4, socks4a, socks5 or socks5h"}
@@ -132,7 +133,8 @@ func environmentProxy(u uri.URI, port uint16, getenv func(string) string) (uri.U
 	}
 	p, err := uri.Parse(value)
 	if err != nil || p.Host() == "" {
-		return uri.URI{}, fmt.Errorf("the environment's proxy for %s is not a valid URL", u.Scheme()) // the value may contain a password
+		// the value may contain a password
+		return uri.URI{}, fmt.Errorf("the environment's proxy for %s is not a valid URL", u.Scheme())
 	}
 	return p, nil
 }
@@ -157,7 +159,8 @@ func isLoopback(host string) bool {
 // dialTunnel connects to addr through a tunnelling proxy, which resolves the name.
 func (e *env) dialTunnel(ctx context.Context, p uri.URI, network, addr string) (net.Conn, error) {
 	if !strings.HasPrefix(network, "tcp") {
-		return nil, refusal(Reason{Kind: ReasonProxy}, "the proxy %s does not support %s", p.Redacted(), network)
+		return nil, refusal(Reason{Kind: ReasonProxy}, "the proxy %s does not support %s", p.Redacted(),
+			network)
 	}
 	var (
 		c   net.Conn
@@ -171,7 +174,8 @@ func (e *env) dialTunnel(ctx context.Context, p uri.URI, network, addr string) (
 	default:
 		c, err = e.dialCONNECT(ctx, p, addr)
 	}
-	if at, ok := ctx.Deadline(); ok && errors.Is(err, os.ErrDeadlineExceeded) && time.Until(at) < time.Second/100 {
+	if at, ok := ctx.Deadline(); ok && errors.Is(err, os.ErrDeadlineExceeded) &&
+		time.Until(at) < time.Second/100 {
 		<-ctx.Done() // the socket has the deadline of ctx, and may time out slightly before it
 	}
 	if err != nil && ctx.Err() != nil {
@@ -293,8 +297,9 @@ func (e *env) connect(ctx context.Context, c net.Conn, p uri.URI, addr string) e
 	if resp.StatusCode/100 == 2 {
 		return nil
 	}
-	refused := &Error{Code: ErrRefused, Reply: Reply{Code: resp.StatusCode, Text: strings.TrimSpace(resp.Status[3:])},
-		Err: fmt.Errorf("the proxy %s did not connect to %s", p.WithoutUserinfo(), addr)}
+	refused := &Error{Code: ErrRefused,
+		Reply: Reply{Code: resp.StatusCode, Text: strings.TrimSpace(resp.Status[3:])},
+		Err:   fmt.Errorf("the proxy %s did not connect to %s", p.WithoutUserinfo(), addr)}
 	switch resp.StatusCode {
 	case http.StatusProxyAuthRequired, http.StatusUnauthorized: // tinyproxy sends 401 for a wrong password
 		refused.Code, refused.Hint = ErrAuth, proxyLoginHint

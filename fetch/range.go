@@ -8,7 +8,8 @@ import (
 
 func checkRange(r Range) error {
 	if r.Length < 0 || r.Offset < 0 && r.Length != 0 {
-		return &Error{Code: ErrRange, Err: fmt.Errorf("invalid range: %d bytes at offset %d", r.Length, r.Offset)}
+		return &Error{Code: ErrRange,
+			Err: fmt.Errorf("invalid range: %d bytes at offset %d", r.Length, r.Offset)}
 	}
 	return nil
 }
@@ -62,7 +63,9 @@ func (c *Client) size(ctx context.Context, p *preparedRequest) (int64, error) {
 
 func checkRanges(r *Request, supported bool) error {
 	if !supported {
-		return &Error{Code: ErrRange, Err: fmt.Errorf("%s does not support several ranges in one request: %w", r.URL.Scheme(), errors.ErrUnsupported)}
+		return &Error{Code: ErrRange,
+			Err: fmt.Errorf("%s does not support several ranges in one request: %w", r.URL.Scheme(),
+				errors.ErrUnsupported)}
 	}
 	if !r.Range.IsZero() {
 		return &Error{Code: ErrRange, Err: errors.New("Range and Ranges are both set")}

@@ -42,7 +42,8 @@ func (h *hopCount) add() error {
 
 // follow performs req and follows redirects. The policy is applied to each hop. Before is the
 // exchange of the driver that opened req, or nil.
-func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, before *provenance) (*Response, error) {
+func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount,
+	before *provenance) (*Response, error) {
 	op := req.Op.String()
 	p, err := c.prepare(req, hops, before)
 	if err != nil {
@@ -103,7 +104,8 @@ func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, befor
 
 // attempt performs one exchange until the response header. If it fails, attempt ends the recording
 // and returns the error for the caller.
-func (c *Client) attempt(ctx context.Context, op string, p *preparedRequest) (resp *Response, rec *recording, err error) {
+func (c *Client) attempt(ctx context.Context, op string, p *preparedRequest) (resp *Response,
+	rec *recording, err error) {
 	q, err := c.withRange(ctx, p)
 	if err == nil {
 		q, err = q.withBody()

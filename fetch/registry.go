@@ -38,12 +38,14 @@ func serves(s Scheme, op Op) bool { return s.Can(op) || len(s.Ops) == 0 }
 
 func refuseOp(s Scheme, op Op) error {
 	if s.State() == "session" {
-		return &Error{Code: ErrInteractive, Err: fmt.Errorf("%s is a session: %w", s.Name, errors.ErrUnsupported),
+		return &Error{Code: ErrInteractive,
+			Err:  fmt.Errorf("%s is a session: %w", s.Name, errors.ErrUnsupported),
 			Hint: "open it as a session, from a terminal or with input to send"}
 	}
 	action := map[Op]string{OpGet: "no content, only listings", OpStat: "no metadata without the content",
 		OpList: "no listings", OpDial: "no sessions"}[op]
-	return &Error{Code: ErrNotRetrievable, Err: fmt.Errorf("%s has %s: %w", s.Name, action, errors.ErrUnsupported)}
+	return &Error{Code: ErrNotRetrievable,
+		Err: fmt.Errorf("%s has %s: %w", s.Name, action, errors.ErrUnsupported)}
 }
 
 func unknownScheme(name string) error {

@@ -95,7 +95,8 @@ func (c *Client) Open(ctx context.Context, req *Request) (*Resource, error) {
 	}
 	r.first, r.version = resp, VersionOf(&resp.Meta)
 	r.size = r.version.Size
-	if b, ok := resp.Body.(*guardedBody); ok && b.err != nil && b.err != io.EOF { // larger than the policy allows
+	// larger than the policy allows
+	if b, ok := resp.Body.(*guardedBody); ok && b.err != nil && b.err != io.EOF {
 		r.Close()
 		resp.Body.Close()
 		return nil, b.err
@@ -158,7 +159,9 @@ func (r *Resource) Measure(limit int64) (int64, error) {
 		case err != nil:
 			return -1, r.fail("read", err)
 		case r.pos > limit:
-			return -1, r.fail("read", &Error{Code: ErrTooLarge, Err: fmt.Errorf("the size is unknown, and more than %d bytes", limit)})
+			return -1, r.fail("read",
+				&Error{Code: ErrTooLarge,
+					Err: fmt.Errorf("the size is unknown, and more than %d bytes", limit)})
 		}
 	}
 }
@@ -184,7 +187,8 @@ func (r *Resource) Seek(offset int64, whence int) (int64, error) {
 		size := r.Size()
 		if size < 0 {
 			return 0, r.fail("seek", &Error{Code: ErrNotRetrievable,
-				Err: fmt.Errorf("cannot seek relative to the end: the size is unknown: %w", errors.ErrUnsupported)})
+				Err: fmt.Errorf("cannot seek relative to the end: the size is unknown: %w",
+					errors.ErrUnsupported)})
 		}
 		offset += size
 	default:
@@ -370,7 +374,8 @@ func (r *Resource) newTries() *tries { return &tries{resource: r} }
 
 // resourceRetry is the retry policy of reads. The first attempt after a failure is made immediately
 // and does not count, because a new connection may suffice.
-var resourceRetry = retry.Policy{Tries: 4, Wait: 250 * time.Millisecond, MaxWait: 2 * time.Second, Jitter: retry.NoJitter,
+var resourceRetry = retry.Policy{Tries: 4, Wait: 250 * time.Millisecond, MaxWait: 2 * time.Second,
+	Jitter:        retry.NoJitter,
 	MaxRetryAfter: 30 * time.Second, Transient: Transient}
 
 func (r *Resource) canRetry(err error) bool {

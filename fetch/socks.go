@@ -110,10 +110,12 @@ func (e *env) socks4Request(ctx context.Context, p uri.URI, addr string) ([]byte
 		}
 	}
 	if to = to.Unmap(); !to.Is4() {
-		return nil, refusal(Reason{Kind: ReasonProxy, Host: host}, "SOCKS4 does not support the IPv6 address %s", to)
+		return nil, refusal(Reason{Kind: ReasonProxy, Host: host},
+			"SOCKS4 does not support the IPv6 address %s", to)
 	}
 	if !named {
-		if err := e.client.policy.checkAddr(provenanceOf(ctx), netip.AddrPortFrom(to, uint16(port))); err != nil {
+		if err := e.client.policy.checkAddr(provenanceOf(ctx),
+			netip.AddrPortFrom(to, uint16(port))); err != nil {
 			return nil, err
 		}
 	}

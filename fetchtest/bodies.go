@@ -234,11 +234,13 @@ func ranges(t *caseTest) {
 		if diff := difference(got, want[r.Offset:end]); diff != "" {
 			t.Errorf("range %+v: %s", r, diff)
 		}
-		if resp.Range.Offset != r.Offset || resp.Range.Length != r.Length && resp.Range.Length != end-r.Offset || resp.Range.IsZero() {
+		if resp.Range.Offset != r.Offset ||
+			resp.Range.Length != r.Length && resp.Range.Length != end-r.Offset || resp.Range.IsZero() {
 			t.Errorf("range %+v: Meta.Range is %+v", r, resp.Range)
 		}
 		if resp.Size >= 0 && resp.Size != end-r.Offset {
-			t.Errorf("range %+v: Meta.Size is %d, want %d, the size of the part, or -1", r, resp.Size, end-r.Offset)
+			t.Errorf("range %+v: Meta.Size is %d, want %d, the size of the part, or -1", r, resp.Size,
+				end-r.Offset)
 		}
 		if resp.Total > 0 && resp.Total != size {
 			t.Errorf("range %+v: Meta.Total is %d, want %d", r, resp.Total, size)
@@ -334,7 +336,8 @@ func operations(t *caseTest) {
 		}
 		err := discard(c.Do(t.context(), &fetch.Request{URL: t.parse(t.url(smallFile)), Op: op}))
 		if !errors.Is(err, errors.ErrUnsupported) {
-			t.Errorf("operation %q is not in Scheme.Ops; error %v, want one matching errors.ErrUnsupported", op, err)
+			t.Errorf("operation %q is not in Scheme.Ops; error %v, want one matching errors.ErrUnsupported",
+				op, err)
 		}
 	}
 }

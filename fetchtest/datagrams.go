@@ -31,7 +31,8 @@ func (s *failingSocket) receive(p []byte, read func([]byte) (int, net.Addr, erro
 	s.mu.Unlock()
 	fails := s.n.fails("receive")
 	if fails && s.n.how == reset {
-		return 0, nil, &net.OpError{Op: "read", Net: "udp", Err: os.NewSyscallError("read", syscall.ECONNREFUSED)}
+		return 0, nil, &net.OpError{Op: "read", Net: "udp",
+			Err: os.NewSyscallError("read", syscall.ECONNREFUSED)}
 	}
 	for {
 		n, from, err := read(p)
@@ -64,7 +65,8 @@ func (s *failingSocket) send(p []byte, write func([]byte) (int, error)) (int, er
 	s.mu.Unlock()
 	switch {
 	case fails && s.n.how == reset:
-		return 0, &net.OpError{Op: "write", Net: "udp", Err: os.NewSyscallError("write", syscall.ECONNREFUSED)}
+		return 0, &net.OpError{Op: "write", Net: "udp",
+			Err: os.NewSyscallError("write", syscall.ECONNREFUSED)}
 	case lost:
 		return len(p), nil
 	case fails && s.n.how == trickle:

@@ -52,7 +52,8 @@ func RunDrips(t testing.TB, d Drips) {
 	label := fmt.Sprintf("fetchtest-drips-%d-", caseID.Add(1))
 	pprof.Do(t.Context(), pprof.Labels("fetchtest", label), func(context.Context) { d.run(t) })
 	ct := &caseTest{TB: t, timeout: 20 * time.Second}
-	ct.until(func() string { return goroutinesWith(label) }, "goroutines have not ended after their client was closed")
+	ct.until(func() string { return goroutinesWith(label) },
+		"goroutines have not ended after their client was closed")
 }
 
 func (d Drips) run(t testing.TB) {
@@ -70,7 +71,8 @@ func (d Drips) run(t testing.TB) {
 					t.Errorf("%s from byte %d of %d: %v", n.name(), n.from, length, err)
 				}
 				if open := n.open.Load(); open > 0 {
-					t.Errorf("%s from byte %d of %d: %d connections are not closed", n.name(), n.from, length, open)
+					t.Errorf("%s from byte %d of %d: %d connections are not closed", n.name(), n.from, length,
+						open)
 				}
 			}
 		})
@@ -97,7 +99,8 @@ func (d Drips) try(t testing.TB, n *drippingNetwork) error {
 	if !n.drip {
 		limit = longTimeout
 	}
-	c, req := d.Open(t, &fetch.Options{DialContext: n.dial, Timeouts: fetch.Timeouts{Connect: limit, Reply: limit, Idle: limit}})
+	c, req := d.Open(t, &fetch.Options{DialContext: n.dial,
+		Timeouts: fetch.Timeouts{Connect: limit, Reply: limit, Idle: limit}})
 	steps, ended := make(chan string, 1), make(chan error, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
@@ -129,7 +132,8 @@ var errContinues = errors.New("the content continues")
 
 // retrieve opens and reads the resource, and sends the name of each step. It stops reading content
 // that continues for too long.
-func (d Drips) retrieve(ctx context.Context, c *fetch.Client, req *fetch.Request, n *drippingNetwork, steps chan<- string) error {
+func (d Drips) retrieve(ctx context.Context, c *fetch.Client, req *fetch.Request, n *drippingNetwork,
+	steps chan<- string) error {
 	resp, err := d.open(ctx, c, req)
 	if err != nil {
 		return err

@@ -70,7 +70,8 @@ func RunFailures(t testing.TB, f Failures) {
 	label := fmt.Sprintf("fetchtest-failures-%d-", caseID.Add(1))
 	pprof.Do(t.Context(), pprof.Labels("fetchtest", label), func(context.Context) { f.run(t) })
 	ct := &caseTest{TB: t, timeout: 20 * time.Second}
-	ct.until(func() string { return goroutinesWith(label) }, "goroutines have not ended after their client was closed")
+	ct.until(func() string { return goroutinesWith(label) },
+		"goroutines have not ended after their client was closed")
 }
 
 func (f Failures) run(t testing.TB) {
@@ -134,7 +135,8 @@ func (f Failures) try(t testing.TB, n *network) trialResult {
 	if n.how == silence && n.at >= 0 {
 		limit = cmp.Or(f.quiet, shortTimeout)
 	}
-	o := &fetch.Options{DialContext: n.dial, ListenPacket: n.listen, Timeouts: fetch.Timeouts{Connect: limit, Reply: limit, Idle: limit}}
+	o := &fetch.Options{DialContext: n.dial, ListenPacket: n.listen,
+		Timeouts: fetch.Timeouts{Connect: limit, Reply: limit, Idle: limit}}
 	done := make(chan trialResult, 1)
 	go func() {
 		content, err := f.Try(t, o)
@@ -147,7 +149,8 @@ func (f Failures) try(t testing.TB, n *network) trialResult {
 		r.err = fmt.Errorf("no end within %v", 2*longTimeout)
 	}
 	// A driver's goroutine may close a broken connection after the client.
-	for limit := time.Now().Add(cmp.Or(f.patience, time.Minute)); n.openConns() > 0 && time.Now().Before(limit); {
+	for limit := time.Now().Add(cmp.Or(f.patience, time.Minute)); n.openConns() > 0 &&
+		time.Now().Before(limit); {
 		time.Sleep(time.Millisecond)
 	}
 	n.mu.Lock()
@@ -163,7 +166,8 @@ func (f Failures) judge(how failure, right, got trialResult) string {
 	case got.open > 0:
 		return fmt.Sprintf("%d connections are not closed", got.open)
 	case !bytes.HasPrefix(right.content, got.content):
-		return "wrong content: " + difference(got.content, right.content[:min(len(right.content), len(got.content))])
+		return "wrong content: " +
+			difference(got.content, right.content[:min(len(right.content), len(got.content))])
 	case got.err == nil && right.err != nil:
 		return fmt.Sprintf("no error, want %q as over a working network", right.err)
 	case got.err == nil && len(got.content) < len(right.content) && !f.Unframed:
@@ -176,7 +180,8 @@ func (f Failures) judge(how failure, right, got trialResult) string {
 		return ""
 	case f.Datagrams && slices.Contains(f.Codes, e.Code):
 		return ""
-	case how == trickle, how == closing && f.Datagrams, e.Code != fetch.ErrNetwork && e.Code != fetch.ErrTruncated && !slices.Contains(f.Codes, e.Code):
+	case how == trickle, how == closing && f.Datagrams, e.Code != fetch.ErrNetwork &&
+		e.Code != fetch.ErrTruncated && !slices.Contains(f.Codes, e.Code):
 		return fmt.Sprintf("error %v of class %q", got.err, e.Code)
 	}
 	return ""

@@ -42,7 +42,8 @@ func cut(t *caseTest) {
 		resp.Body.Close()
 		switch {
 		case !bytes.HasPrefix(want, got.Bytes()):
-			t.Errorf("%s: wrong bytes before the cut: %s", way, difference(got.Bytes(), want[:min(len(want), got.Len())]))
+			t.Errorf("%s: wrong bytes before the cut: %s", way,
+				difference(got.Bytes(), want[:min(len(want), got.Len())]))
 		case err != nil:
 			t.checkLost(way, err)
 		case got.Len() == len(want):

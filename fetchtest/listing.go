@@ -106,7 +106,8 @@ func (w *walk) list(rawURL, dir string, depth int) {
 			continue
 		}
 		if !entry.URL.IsAbs() {
-			w.Errorf("List %s: the URL of entry %q is %q, which is not absolute", rawURL, entry.Name, entry.URL)
+			w.Errorf("List %s: the URL of entry %q is %q, which is not absolute", rawURL, entry.Name,
+				entry.URL)
 			continue
 		}
 		if entry.Kind == fetch.EntryListing {
@@ -141,7 +142,8 @@ func (w *walk) fetch(entry fetch.Entry, dir string) {
 	name, ok := w.byContent[got.String()]
 	switch {
 	case !ok:
-		w.Errorf("entry %q of %q is not a file of the tree; its content is %.40q", entry.Name, dir, got.String())
+		w.Errorf("entry %q of %q is not a file of the tree; its content is %.40q", entry.Name, dir,
+			got.String())
 	case w.found[name]:
 		w.Errorf("entry %q of %q is %q, as an earlier entry", entry.Name, dir, name)
 	case path.Base(path.Dir(name)) != path.Base(dir) && path.Dir(name) != dir:
@@ -220,7 +222,8 @@ func (t *caseTest) withLogin(u uri.URI) uri.URI {
 		login = uri.Userinfo{Name: "anonymous", Password: secret, HasName: true, HasPassword: true}
 		if o := t.options(); o.Credentials != nil {
 			known := o.Credentials
-			o.Credentials = fetch.CredentialsFunc(func(ctx context.Context, ch fetch.Challenge) (fetch.Credential, error) {
+			o.Credentials = fetch.CredentialsFunc(func(ctx context.Context,
+				ch fetch.Challenge) (fetch.Credential, error) {
 				cred, err := known.Credential(ctx, ch)
 				if err == nil {
 					login.Name, login.Password = cred.User, cred.Password
@@ -235,7 +238,8 @@ func (t *caseTest) withLogin(u uri.URI) uri.URI {
 		}
 	}
 	_, rest, _ := strings.Cut(u.WithoutUserinfo().String(), "://")
-	return t.parse(u.Scheme() + "://" + uri.Escape(login.Name) + ":" + uri.Escape(login.Password) + "@" + rest)
+	return t.parse(u.Scheme() + "://" + uri.Escape(login.Name) + ":" + uri.Escape(login.Password) + "@" +
+		rest)
 }
 
 // listLimit lists with a Policy.MaxSize below the size of the listing, and then an endless listing.
@@ -246,7 +250,8 @@ func listLimit(t *caseTest) {
 	}
 	n, _, err := t.listUpTo(rawURL, 100)
 	if fetch.CodeOf(err) != fetch.ErrTooLarge {
-		t.Errorf("a listing of more than 100 bytes: %d entries, error %v, want one of class %q", n, err, fetch.ErrTooLarge)
+		t.Errorf("a listing of more than 100 bytes: %d entries, error %v, want one of class %q", n, err,
+			fetch.ErrTooLarge)
 	}
 	if t.site.Fault != nil && t.site.Can != nil && t.site.Can(servers.Endless) {
 		const limit = 256 << 10

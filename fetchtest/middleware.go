@@ -48,13 +48,15 @@ var middlewareCases = []middlewareCase{
 // test runs the case. The timeout ends a middleware that hangs.
 func (c middlewareCase) test(t testing.TB, wrapped fetch.Middleware, timeout time.Duration) {
 	t.Helper()
-	ctx, cancel := context.WithTimeoutCause(t.Context(), timeout, fmt.Errorf("the middleware did not return within %v", timeout))
+	ctx, cancel := context.WithTimeoutCause(t.Context(), timeout,
+		fmt.Errorf("the middleware did not return within %v", timeout))
 	defer cancel()
 	m := &middlewareTest{ctx: ctx}
-	m.client = fetch.New(&fetch.Options{Middleware: []fetch.Middleware{wrapped}}, func(_ fetch.Env, reg *fetch.Registry) {
-		reg.Register(fetch.Scheme{Name: "x-test", Driver: m,
-			Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList, fetch.OpDial}})
-	})
+	m.client = fetch.New(&fetch.Options{Middleware: []fetch.Middleware{wrapped}},
+		func(_ fetch.Env, reg *fetch.Registry) {
+			reg.Register(fetch.Scheme{Name: "x-test", Driver: m,
+				Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList, fetch.OpDial}})
+		})
 	defer m.client.Close()
 	c.run(t, m)
 }
@@ -84,7 +86,8 @@ func (m *middlewareTest) Open(ctx context.Context, req *fetch.Request) (*fetch.R
 // object makes the driver return content.
 func (m *middlewareTest) object(content string) {
 	m.respond = func(context.Context, *fetch.Request) (*fetch.Response, error) {
-		return &fetch.Response{Meta: fetch.Meta{Size: int64(len(content)), Name: "a"}, Body: m.body(content)}, nil
+		return &fetch.Response{Meta: fetch.Meta{Size: int64(len(content)), Name: "a"},
+			Body: m.body(content)}, nil
 	}
 }
 
@@ -129,7 +132,8 @@ func passesObject(t testing.TB, m *middlewareTest) {
 		}
 		got, err := read(resp.Body)
 		resp.Body.Close()
-		if string(got) != want || err != nil || resp.Size != int64(len(want)) || resp.Name != "a" || resp.Kind != fetch.KindObject {
+		if string(got) != want || err != nil || resp.Size != int64(len(want)) || resp.Name != "a" ||
+			resp.Kind != fetch.KindObject {
 			t.Errorf("got %q, %v, %+v; want %q", got, err, resp.Meta, want)
 		}
 	}
@@ -157,7 +161,8 @@ func (m *middlewareTest) listing() {
 		if req.Op != fetch.OpList {
 			return &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: m.body(req.URL.Path())}, nil
 		}
-		return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}, Body: m.body("one\ntwo\n"),
+		return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1},
+			Body: m.body("one\ntwo\n"),
 			Parse: func(r io.Reader) iter.Seq2[fetch.Entry, error] {
 				return func(yield func(fetch.Entry, error) bool) {
 					text, err := io.ReadAll(r)
@@ -166,7 +171,8 @@ func (m *middlewareTest) listing() {
 						return
 					}
 					for name := range bytes.FieldsSeq(text) {
-						e := fetch.Entry{Name: string(name), URL: uri.MustParse("x-test://host.invalid/" + string(name))}
+						e := fetch.Entry{Name: string(name),
+							URL: uri.MustParse("x-test://host.invalid/" + string(name))}
 						if !yield(e, nil) {
 							return
 						}
@@ -266,14 +272,16 @@ func passesError(t testing.TB, m *middlewareTest) {
 
 func passesRequest(t testing.TB, m *middlewareTest) {
 	type key struct{}
-	req := &fetch.Request{URL: uri.MustParse(middlewareURL), Op: fetch.OpStat, Range: fetch.Range{Offset: 3, Length: 4},
+	req := &fetch.Request{URL: uri.MustParse(middlewareURL), Op: fetch.OpStat,
+		Range:  fetch.Range{Offset: 3, Length: 4},
 		Accept: []string{"text/plain"}}
 	original := *req
 	m.respond = func(ctx context.Context, got *fetch.Request) (*fetch.Response, error) {
 		if ctx.Value(key{}) != "value" {
 			t.Error("the context has lost its values")
 		}
-		if got.URL != req.URL || got.Op != req.Op || got.Range != req.Range || !reflect.DeepEqual(got.Accept, req.Accept) {
+		if got.URL != req.URL || got.Op != req.Op || got.Range != req.Range ||
+			!reflect.DeepEqual(got.Accept, req.Accept) {
 			t.Errorf("the driver gets the request %+v, want %+v", got, req)
 		}
 		return &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: m.body("")}, nil

@@ -70,8 +70,11 @@ func (r *Recording) Record(_ context.Context, req *fetch.Request) *fetch.Recordi
 			}
 			r.note(x, func() { x.Lines = append(x.Lines, mark+line) })
 		},
-		Response: func(resp *fetch.Response) { r.note(x, func() { x.Responses = append(x.Responses, resp.Meta) }) },
-		Content:  func(p []byte) { r.note(x, func() { x.Content = append(x.Content, p...) }) },
+		Response: func(resp *fetch.Response) {
+			r.note(x,
+				func() { x.Responses = append(x.Responses, resp.Meta) })
+		},
+		Content: func(p []byte) { r.note(x, func() { x.Content = append(x.Content, p...) }) },
 		Size: func(n int64) {
 			r.note(x, func() {
 				if x.Size >= 0 {
@@ -213,7 +216,8 @@ func (t *caseTest) checkBytes(exchanges []RecordedExchange, wire []*tappedConn, 
 			if line == "QUIT" { // from a client of an earlier case
 				continue
 			}
-			if !slices.ContainsFunc(bytes.Split(sent, []byte("\n")), func(sentLine []byte) bool { return isMasked(sentLine, []byte(line)) }) {
+			if !slices.ContainsFunc(bytes.Split(sent, []byte("\n")),
+				func(sentLine []byte) bool { return isMasked(sentLine, []byte(line)) }) {
 				t.Errorf("the server got %q, which was not recorded: %q", line, sent)
 			}
 		}
@@ -228,9 +232,11 @@ func (t *caseTest) checkBytes(exchanges []RecordedExchange, wire []*tappedConn, 
 			return bytes.Equal(c.Received, received) && areMasked(c.Sent, sent)
 		})
 		if i < 0 {
-			t.Errorf("no record of a connection on which %d bytes were sent and %d received", len(sent), len(received))
+			t.Errorf("no record of a connection on which %d bytes were sent and %d received", len(sent),
+				len(received))
 			for _, c := range conns {
-				t.Errorf("recorded: sent %s; received %s", difference(c.Sent, sent), difference(c.Received, received))
+				t.Errorf("recorded: sent %s; received %s", difference(c.Sent, sent),
+					difference(c.Received, received))
 			}
 			return
 		}
@@ -266,7 +272,8 @@ func recordedEnds(t *caseTest) {
 		do   func(c *fetch.Client) error
 		want func(end error) bool
 	}{
-		{"a complete body", func(c *fetch.Client) error { return t.drain(c, rawURL) }, func(end error) bool { return end == nil }},
+		{"a complete body", func(c *fetch.Client) error { return t.drain(c, rawURL) },
+			func(end error) bool { return end == nil }},
 		{"an abandoned body", func(c *fetch.Client) error {
 			resp := t.open(t.context(), c, rawURL)
 			io.ReadFull(resp.Body, make([]byte, min(1, len(want)/2)))

@@ -70,7 +70,8 @@ func injection(t *caseTest) {
 		_ = t.drain(c, rawURL+"#"+controls+marker) // may succeed or fail
 	}
 	for _, line := range t.log()[before:] {
-		if strings.HasPrefix(strings.TrimSpace(line), marker) || strings.ContainsAny(line, "\r\n\x00") || !t.site.Escaped && strings.Contains(line, marker) {
+		if strings.HasPrefix(strings.TrimSpace(line), marker) || strings.ContainsAny(line, "\r\n\x00") ||
+			!t.site.Escaped && strings.Contains(line, marker) {
 			t.Errorf("the server got %q", line)
 		}
 	}
@@ -178,7 +179,8 @@ func dialer(t *caseTest) {
 		t.Error(diff)
 	}
 	if n := counted.received(); n < int64(len(want)) {
-		t.Errorf("%d of %d bytes were received through Options.DialContext: the driver has other connections", n, len(want))
+		t.Errorf("%d of %d bytes were received through Options.DialContext: the driver has other connections",
+			n, len(want))
 	}
 }
 

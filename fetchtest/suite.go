@@ -45,7 +45,8 @@ func (t *caseTest) run(c testCase) {
 		defer t.closeClients()
 		c.run(t)
 	})
-	t.until(func() string { return goroutinesWith(label) }, "goroutines have not ended after their client was closed")
+	t.until(func() string { return goroutinesWith(label) },
+		"goroutines have not ended after their client was closed")
 }
 
 func (t *caseTest) closeClients() {
@@ -123,7 +124,8 @@ func (t *caseTest) client(o *fetch.Options) *fetch.Client {
 // machine within may be called late.
 func (t *caseTest) context() context.Context {
 	limit := max(2*t.timeout, 10*time.Second)
-	ctx, cancel := context.WithTimeoutCause(t.Context(), limit, fmt.Errorf("the driver did not return within %v", limit))
+	ctx, cancel := context.WithTimeoutCause(t.Context(), limit,
+		fmt.Errorf("the driver did not return within %v", limit))
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -294,7 +296,8 @@ func (t *caseTest) checkError(err error) {
 func (t *caseTest) checkNotFound(op string, err error) {
 	t.Helper()
 	if !errors.Is(err, fetch.ErrNotFound) || !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%s of a missing file: error %v, want one matching fetch.ErrNotFound and fs.ErrNotExist", op, err)
+		t.Errorf("%s of a missing file: error %v, want one matching fetch.ErrNotFound and fs.ErrNotExist", op,
+			err)
 		return
 	}
 	t.checkError(err)

@@ -33,7 +33,8 @@ func (s *Server) content(w http.ResponseWriter, r *http.Request) {
 	if c := s.bodies.get(a.cacheID); a.cacheID != "" && c != nil {
 		a.foreign = a.foreign || c.url.Origin() != a.url.Origin()
 		a.url = c.url
-		s.write(w, r, a, &fetch.Response{Meta: c.meta, URL: c.url, Body: io.NopCloser(bytes.NewReader(c.data))})
+		s.write(w, r, a, &fetch.Response{Meta: c.meta, URL: c.url,
+			Body: io.NopCloser(bytes.NewReader(c.data))})
 		return
 	}
 	if a.cachedOnly {
@@ -239,9 +240,11 @@ func (s *Server) strays(page, target uri.URI) bool {
 		if err1 != nil || err2 != nil || d.Host != f.Host {
 			return false
 		}
-		return strings.HasPrefix(path.Clean("/"+f.Path)+"/", strings.TrimSuffix(path.Clean("/"+d.Path), "/")+"/")
+		return strings.HasPrefix(path.Clean("/"+f.Path)+"/",
+			strings.TrimSuffix(path.Clean("/"+d.Path), "/")+"/")
 	}
-	return !below(page.Resolve(uri.MustParse(".")), target) && !(below(s.Start, page) && below(s.Start, target))
+	return !below(page.Resolve(uri.MustParse(".")), target) &&
+		!(below(s.Start, page) && below(s.Start, target))
 }
 
 func (s *Server) download(w http.ResponseWriter, r *http.Request) {

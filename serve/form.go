@@ -68,7 +68,8 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	u, err := a.url.WithSearch(words)
 	if err != nil && a.url.Host() != "" && strings.Trim(a.url.Path(), "/") == "" {
 		// the service takes the words as its path
-		u, err = uri.Parts{Scheme: a.url.Scheme(), Login: a.url.Userinfo(), Host: a.url.Host(), Port: a.url.Port(0),
+		u, err = uri.Parts{Scheme: a.url.Scheme(), Login: a.url.Userinfo(), Host: a.url.Host(),
+			Port: a.url.Port(0),
 			Path: "/" + uri.Escape(words)}.URI()
 	}
 	if err != nil {
@@ -181,7 +182,8 @@ func (p *page) views(resp *fetch.Response) {
 		}
 		a := p.here
 		a.url, a.view = item, media
-		list = append(list, choice{Name: fetch.Printable(strings.TrimSpace(line)), Link: p.s.link("/view", a)})
+		list = append(list, choice{Name: fetch.Printable(strings.TrimSpace(line)),
+			Link: p.s.link("/view", a)})
 	}
 	p.put("views", list)
 }

@@ -87,7 +87,8 @@ func (s *Server) requireToken(next http.HandlerFunc) http.Handler {
 			http.Error(w, "The token is wrong or has expired. The address opened by --open works only once. "+
 				"Open the address that urlget printed at start.", http.StatusForbidden)
 		case !user:
-			http.Error(w, "The token is missing. Open the address that urlget printed at start.", http.StatusForbidden)
+			http.Error(w, "The token is missing. Open the address that urlget printed at start.",
+				http.StatusForbidden)
 		case r.Method == http.MethodPost && !isSameOrigin(r):
 			http.Error(w, "The request does not come from a page of this server.", http.StatusForbidden)
 		default:

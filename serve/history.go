@@ -78,7 +78,8 @@ func (h *history) load() error {
 		u, err := uri.Parse(line.URL)
 		from, bad := uri.Parse(line.From)
 		if err == nil && bad == nil && u.IsAbs() {
-			h.push(visit{line.Title, address{url: u.WithoutPassword(), from: from, foreign: line.Foreign}, line.Time})
+			h.push(visit{line.Title, address{url: u.WithoutPassword(), from: from, foreign: line.Foreign},
+				line.Time})
 		}
 	}
 	if in.Err() != nil || lines > 2*maxHistory {
@@ -185,7 +186,8 @@ func (s *Server) completions() []visitRow {
 	var rows []visitRow
 	add := func(title string, u uri.URI) {
 		text := u.Redacted()
-		if len(rows) < maxCompletions && len(text) <= maxShownURL && !seen[text] && fetch.Printable(text) == text {
+		if len(rows) < maxCompletions && len(text) <= maxShownURL && !seen[text] &&
+			fetch.Printable(text) == text {
 			seen[text] = true
 			rows = append(rows, visitRow{Title: fetch.Printable(title), URL: text})
 		}

@@ -60,7 +60,8 @@ func (p *page) listing(resp *fetch.Response) {
 		p.fail(in.err)
 		return
 	}
-	l := &listing{p: p, sort: q.Get("sort"), down: q.Get("order") == "desc", filter: strings.ToLower(q.Get("q")),
+	l := &listing{p: p, sort: q.Get("sort"), down: q.Get("order") == "desc",
+		filter:  strings.ToLower(q.Get("q")),
 		reading: newReading(p.here)}
 	l.inspect(in.first)
 	l.choose(q.Get("layout"))

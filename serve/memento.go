@@ -132,7 +132,8 @@ func (m *mementos) originals() []string {
 // setLinks sets the Link field of the response for the capture at an index, or for none.
 func (m *mementos) setLinks(h http.Header, at int) {
 	last := len(m.times) - 1
-	links := append(m.originals(), fmt.Sprintf(`<%s/timemap/%s>; rel="timemap"; type="%s"`, m.base, m.of, linkFormat),
+	links := append(m.originals(),
+		fmt.Sprintf(`<%s/timemap/%s>; rel="timemap"; type="%s"`, m.base, m.of, linkFormat),
 		m.link(0, "first memento"), m.link(last, "last memento"))
 	if at > 0 {
 		links = append(links, m.link(at-1, "prev memento"))
@@ -170,8 +171,9 @@ func (m *mementos) timeMap(w http.ResponseWriter) {
 	last := len(m.times) - 1
 	w.Header().Set("Content-Type", linkFormat)
 	out := bufio.NewWriter(w)
-	links := append(m.originals(), fmt.Sprintf(`<%s/timemap/%s>; rel="self"; type="%s"; from="%s"; until="%s"`,
-		m.base, m.of, linkFormat, m.stated(0), m.stated(last)))
+	links := append(m.originals(),
+		fmt.Sprintf(`<%s/timemap/%s>; rel="self"; type="%s"; from="%s"; until="%s"`,
+			m.base, m.of, linkFormat, m.stated(0), m.stated(last)))
 	out.WriteString(strings.Join(links, ",\n"))
 	for i := range m.times {
 		rel := "memento"

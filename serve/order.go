@@ -86,7 +86,8 @@ func (l *listing) sorted(entries iter.Seq[fetch.Entry]) iter.Seq[fetch.Entry] {
 			if !ok {
 				break
 			}
-			held = append(held, sortable{e, e.Facts(), e.Kind == fetch.EntryText || e.Kind == fetch.EntryError})
+			held = append(held,
+				sortable{e, e.Facts(), e.Kind == fetch.EntryText || e.Kind == fetch.EntryError})
 		}
 		slices.SortStableFunc(held, l.compare)
 		for _, k := range held {

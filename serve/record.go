@@ -125,7 +125,8 @@ func Archived(a *replay.Archive, only bool) fetch.Middleware {
 					t.mu.Unlock()
 				}
 			}
-			return a.Middleware(replay.Options{Only: only || want.only, At: at, Compressed: true})(next).Open(ctx, req)
+			return a.Middleware(replay.Options{Only: only ||
+				want.only, At: at, Compressed: true})(next).Open(ctx, req)
 		})
 	}
 }

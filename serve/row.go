@@ -88,8 +88,9 @@ var wordIcons = map[string]string{
 
 func (l *listing) row(e fetch.Entry) row {
 	facts := e.Facts()
-	out := row{Sizes: l.sizes, Dates: l.dates, Text: e.Kind == fetch.EntryText, Wrong: e.Kind == fetch.EntryError,
-		Name: fetch.Printable(strings.ReplaceAll(e.Name, "\t", "        "))}
+	out := row{Sizes: l.sizes, Dates: l.dates, Text: e.Kind == fetch.EntryText,
+		Wrong: e.Kind == fetch.EntryError,
+		Name:  fetch.Printable(strings.ReplaceAll(e.Name, "\t", "        "))}
 	if out.Name == "" && !out.Text {
 		out.Name = "(no name)"
 	}
@@ -150,7 +151,8 @@ func (l *listing) link(out *row, e fetch.Entry, facts fetch.Facts) {
 	if e.Kind == fetch.EntryObject && l.layout == asTable && l.shown < maxDownloads {
 		out.Download = l.p.s.link("/download", a)
 	}
-	if extras, _ := facts.Value("extras").([]string); len(extras) > 0 && (extras[0] == "+" || extras[0] == "?") {
+	if extras, _ := facts.Value("extras").([]string); len(extras) > 0 &&
+		(extras[0] == "+" || extras[0] == "?") {
 		out.More = l.p.s.attributes(a)
 	}
 }

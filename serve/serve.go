@@ -197,7 +197,8 @@ func (s *Server) Close() error {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !slices.Contains(s.Hosts, strings.ToLower(r.Host)) {
-		http.Error(w, "Unknown host name. Open the address that urlget printed.", http.StatusMisdirectedRequest)
+		http.Error(w, "Unknown host name. Open the address that urlget printed.",
+			http.StatusMisdirectedRequest)
 		return
 	}
 	setSecurityHeaders(w, r)
@@ -214,7 +215,8 @@ func (s *Server) acquire(ctx context.Context) (done func(), err error) {
 		Err: fmt.Errorf("%d other resources are being retrieved", maxActive)})
 	defer cancel()
 	if err := s.rate.Wait(ctx); err != nil {
-		return nil, &fetch.Error{Code: fetch.ErrBusy, Err: fmt.Errorf("more than %d requests per second", maxRate)}
+		return nil, &fetch.Error{Code: fetch.ErrBusy,
+			Err: fmt.Errorf("more than %d requests per second", maxRate)}
 	}
 	select {
 	case s.active <- struct{}{}:

@@ -117,7 +117,8 @@ func (s *Server) runSession(ctx context.Context, t *terminal, a address) error {
 	conn, ok := resp.Body.(io.ReadWriteCloser)
 	if !ok {
 		resp.Body.Close()
-		return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.New("the session does not accept input")}
+		return &fetch.Error{Code: fetch.ErrNotRetrievable,
+			Err: errors.New("the session does not accept input")}
 	}
 	var output sync.WaitGroup
 	defer output.Wait()

@@ -182,7 +182,8 @@ func (p *page) message(r io.Reader) error {
 	}
 	for i, id := range strings.Fields(header.Get("References")) {
 		if i < maxReferences {
-			list = append(list, fact{Name: "In reply to", Value: fetch.Printable(id), Link: p.articleLink(id)})
+			list = append(list,
+				fact{Name: "In reply to", Value: fetch.Printable(id), Link: p.articleLink(id)})
 		}
 	}
 	p.put("message", list)

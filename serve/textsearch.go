@@ -103,7 +103,8 @@ func (s *Server) buildIndex(ctx context.Context, progress func(done, total int))
 // archivedText returns the title and the text of the latest capture of a document, from the archive
 // only. It returns false for other types than text, for redirects and for failed captures.
 func (s *Server) archivedText(ctx context.Context, u uri.URI) (title, text string, ok bool) {
-	resp, err := s.Client.Do(context.WithValue(ctx, captureKey{}, capture{only: true}), &fetch.Request{URL: u})
+	resp, err := s.Client.Do(context.WithValue(ctx, captureKey{}, capture{only: true}),
+		&fetch.Request{URL: u})
 	if err != nil {
 		return "", "", false
 	}

@@ -43,14 +43,16 @@ func Namespace() error {
 // exchanged, like a link to another machine. It lasts until stop is called. In a network namespace
 // with other routes, it returns ErrNone.
 func Link(roundTrip time.Duration) (stop func(), err error) {
-	if routes, err := os.ReadFile("/proc/thread-self/net/route"); err != nil || strings.Count(string(routes), "\n") > 1 {
+	if routes, err := os.ReadFile("/proc/thread-self/net/route"); err != nil ||
+		strings.Count(string(routes), "\n") > 1 {
 		return nil, fmt.Errorf("%w: not in a network namespace of its own", ErrNone)
 	}
 	dev, err := tun.Open("delay0")
 	if err != nil {
 		return nil, fmt.Errorf("%w: TUN device: %w", ErrNone, err)
 	}
-	for _, args := range []string{"link set lo up", "addr add " + Near + "/24 dev delay0", "link set delay0 mtu 1500 txqueuelen 10000 up"} {
+	for _, args := range []string{"link set lo up", "addr add " + Near + "/24 dev delay0",
+		"link set delay0 mtu 1500 txqueuelen 10000 up"} {
 		if out, err := exec.Command("ip", strings.Fields(args)...).CombinedOutput(); err != nil {
 			dev.Close()
 			return nil, fmt.Errorf("ip %s: %w: %s", args, err, out)

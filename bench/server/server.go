@@ -31,7 +31,8 @@ func Find(name string) (string, error) {
 	if program, err := exec.LookPath(name); err == nil {
 		return program, nil
 	}
-	for _, program := range []string{"/usr/sbin/" + name, "/var/cache/urlget-lab/packages/" + name + "/usr/sbin/" + name} {
+	for _, program := range []string{"/usr/sbin/" + name,
+		"/var/cache/urlget-lab/packages/" + name + "/usr/sbin/" + name} {
 		if _, err := os.Stat(program); err == nil {
 			return program, nil
 		}
@@ -55,7 +56,8 @@ func Nginx(dir string, at Place) (http, https string, stop func(), err error) {
 	if err != nil {
 		return "", "", nil, err
 	}
-	if err := errors.Join(readable(at.Root), selfSigned(dir, append([]string{at.SeenAs}, at.More...)...)); err != nil {
+	if err := errors.Join(readable(at.Root),
+		selfSigned(dir, append([]string{at.SeenAs}, at.More...)...)); err != nil {
 		return "", "", nil, err
 	}
 	clear, err := freePort(at.Host)
@@ -71,8 +73,9 @@ func Nginx(dir string, at Place) (http, https string, stop func(), err error) {
 		fmt.Fprintf(&more, "\t\tlisten %s ssl http2;\n", net.JoinHostPort(host, tls))
 	}
 	config := filepath.Join(dir, "nginx.conf")
-	err = os.WriteFile(config, []byte(strings.NewReplacer("DIR", dir, "ROOT", at.Root, "CLEAR", net.JoinHostPort(at.Host, clear),
-		"TLS", net.JoinHostPort(at.Host, tls), "MORE", more.String()).Replace(`
+	err = os.WriteFile(config,
+		[]byte(strings.NewReplacer("DIR", dir, "ROOT", at.Root, "CLEAR", net.JoinHostPort(at.Host, clear),
+			"TLS", net.JoinHostPort(at.Host, tls), "MORE", more.String()).Replace(`
 user root;
 worker_processes 1;
 daemon off;
@@ -106,7 +109,8 @@ MORE		ssl_certificate DIR/cert.pem;
 		return "", "", nil, err
 	}
 	stop, err = start(net.JoinHostPort(at.Host, tls), program, "-c", config, "-p", dir)
-	return "http://" + net.JoinHostPort(at.SeenAs, clear), "https://" + net.JoinHostPort(at.SeenAs, tls), stop, err
+	return "http://" + net.JoinHostPort(at.SeenAs, clear), "https://" +
+		net.JoinHostPort(at.SeenAs, tls), stop, err
 }
 
 // Vsftpd starts vsftpd for anonymous users and writes its files to dir. Unlike the server of the
@@ -128,9 +132,10 @@ func Vsftpd(dir string, at Place) (address string, stop func(), err error) {
 		return "", nil, err
 	}
 	config := filepath.Join(dir, "vsftpd.conf")
-	if err := os.WriteFile(config, []byte("listen=YES\nlisten_ipv6=NO\nlisten_address="+at.Host+"\nlisten_port="+port+"\nbackground=NO\n"+
-		"ftp_username=daemon\nanonymous_enable=YES\nno_anon_password=YES\nlocal_enable=NO\nseccomp_sandbox=NO\nconnect_from_port_20=NO\n"+
-		"anon_root="+at.Root+"\npasv_address="+at.SeenAs+"\nsecure_chroot_dir="+empty+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(config,
+		[]byte("listen=YES\nlisten_ipv6=NO\nlisten_address="+at.Host+"\nlisten_port="+port+"\nbackground=NO\n"+
+			"ftp_username=daemon\nanonymous_enable=YES\nno_anon_password=YES\nlocal_enable=NO\nseccomp_sandbox=NO\nconnect_from_port_20=NO\n"+
+			"anon_root="+at.Root+"\npasv_address="+at.SeenAs+"\nsecure_chroot_dir="+empty+"\n"), 0o600); err != nil {
 		return "", nil, err
 	}
 	stop, err = start(net.JoinHostPort(at.Host, port), program, config)
@@ -181,8 +186,9 @@ func selfSigned(dir string, hosts ...string) error {
 	if err != nil {
 		return err
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "bench"}, NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().Add(24 * time.Hour), DNSNames: []string{"localhost"}, IsCA: true, BasicConstraintsValid: true}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "bench"},
+		NotBefore: time.Now().Add(-time.Hour),
+		NotAfter:  time.Now().Add(24 * time.Hour), DNSNames: []string{"localhost"}, IsCA: true, BasicConstraintsValid: true}
 	for _, host := range hosts {
 		if ip := net.ParseIP(host); ip != nil {
 			template.IPAddresses = append(template.IPAddresses, ip)
@@ -196,7 +202,8 @@ func selfSigned(dir string, hosts ...string) error {
 	if err != nil {
 		return err
 	}
-	for name, block := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: cert}, "key.pem": {Type: "PRIVATE KEY", Bytes: private}} {
+	for name, block := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: cert},
+		"key.pem": {Type: "PRIVATE KEY", Bytes: private}} {
 		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
 			return err
 		}

@@ -27,7 +27,8 @@ import (
 func main() {
 	var o options
 	flag.IntVar(&o.rounds, "rounds", 5, "number of measured runs per program")
-	only := flag.String("rows", "", "measure only rows whose name matches this regular expression; write nothing")
+	only := flag.String("rows", "",
+		"measure only rows whose name matches this regular expression; write nothing")
 	flag.StringVar(&o.memory, "memory", "/dev/shm", "directory in memory for servers and programs")
 	flag.StringVar(&o.disk, "disk", ".", "directory on disk for the rows that need one")
 	flag.StringVar(&o.file, "file", "docs/benchmarks.md", "document whose table is replaced")
@@ -74,8 +75,10 @@ func measure(ctx context.Context, o options) (string, error) {
 	if o.disk, err = filepath.Abs(disk); err != nil {
 		return "", err
 	}
-	p := programs{urlget: filepath.Join(o.work, "urlget"), queue: filepath.Join(o.work, "urlget-queue"), memory: o.work, disk: o.disk}
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", o.work, "./cmd/urlget", "./queue/cmd/urlget-queue")
+	p := programs{urlget: filepath.Join(o.work, "urlget"), queue: filepath.Join(o.work, "urlget-queue"),
+		memory: o.work, disk: o.disk}
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", o.work, "./cmd/urlget",
+		"./queue/cmd/urlget-queue")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // like a release
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
@@ -127,7 +130,8 @@ func (t *table) distant(ctx context.Context, o options, root string, p programs)
 }
 
 // measure starts servers and adds the rows that need them.
-func (t *table) measure(ctx context.Context, o options, dir string, at server.Place, count int, rows func(*site) []row) error {
+func (t *table) measure(ctx context.Context, o options, dir string, at server.Place, count int,
+	rows func(*site) []row) error {
 	s, err := begin(dir, at, count)
 	if err != nil {
 		return err

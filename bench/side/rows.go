@@ -77,46 +77,75 @@ func (p programs) nearRows(s *site) []row {
 	mirror := p.ours("-m", "-j", "8", "--per-host", "8", tree)
 	lftp := []string{"lftp", "-c", "mirror -P8 " + tree + " ."}
 	listed := func(work, dir string) row {
-		return row{work: work, needs: web, dir: dir, files: many, ours: p.ours("-j", "8", "--per-host", "8", "-i", s.httpList.urls),
-			peers: []peer{s.parallel(0.9, "50", s.httpList), against(0, "wget2", "-q", "-i", s.httpList.urls)}}
+		return row{work: work, needs: web, dir: dir, files: many,
+			ours: p.ours("-j", "8", "--per-host", "8", "-i", s.httpList.urls),
+			peers: []peer{s.parallel(0.9, "50", s.httpList),
+				against(0, "wget2", "-q", "-i", s.httpList.urls)}}
 	}
 	return []row{
-		{work: "HTTP, 1 GiB to memory", needs: web, dir: p.memory, ours: trusted(s.http + "/large"), peers: s.one(0.60, 0.65, s.http+"/large")},
-		{work: "HTTP, 1 GiB to disk", needs: web, dir: p.disk, ours: trusted(s.http + "/large"), peers: s.one(0.55, 0, s.http+"/large")},
-		{work: "HTTPS, 1 GiB", needs: web, dir: p.memory, ours: trusted(s.https + "/large"), peers: s.one(0.92, 0, s.https+"/large")},
-		{work: "HTTPS, 1 GiB by HTTP/2", needs: web, dir: p.memory, ours: trusted("--http2", s.https+"/large"),
-			peers: []peer{against(1, "curl", "-s", "--http2", "--cacert", s.cert, "-o", "out", s.https+"/large")}},
+		{work: "HTTP, 1 GiB to memory", needs: web, dir: p.memory, ours: trusted(s.http + "/large"),
+			peers: s.one(0.60, 0.65, s.http+"/large")},
+		{work: "HTTP, 1 GiB to disk", needs: web, dir: p.disk, ours: trusted(s.http + "/large"),
+			peers: s.one(0.55, 0, s.http+"/large")},
+		{work: "HTTPS, 1 GiB", needs: web, dir: p.memory, ours: trusted(s.https + "/large"),
+			peers: s.one(0.92, 0, s.https+"/large")},
+		{work: "HTTPS, 1 GiB by HTTP/2", needs: web, dir: p.memory,
+			ours: trusted("--http2", s.https+"/large"),
+			peers: []peer{against(1, "curl", "-s", "--http2", "--cacert", s.cert, "-o", "out",
+				s.https+"/large")}},
 		{work: "FTP, 1 GiB", needs: files, dir: p.memory, ours: p.ours("-O", "out", s.ftp+"/large"),
-			peers: []peer{against(0.70, "curl", "-s", "-o", "out", s.ftp+"/large"), against(0, "wget", "-q", "-O", "out", s.ftp+"/large")}},
-		{work: "HTTP, 20 MiB at 1 MiB/s a connection, 16 segments", needs: web, dir: p.memory, ours: trusted("-s", "16", s.http+"/slow/limited"),
-			peers: []peer{against(1, "aria2c", "-q", "-x16", "-s16", "-k1M", "-o", "out", s.http+"/slow/limited")}},
-		{work: "HTTP, 10 bytes, 20 times", needs: web, dir: p.memory, times: 20, ours: trusted(s.http + "/small"), peak: 12, peers: s.one(0.70, 0, s.http+"/small")},
-		{work: "HTTPS, 10 bytes, 20 times", needs: web, dir: p.memory, times: 20, ours: trusted(s.https + "/small"), peak: 12, peers: s.one(0.70, 0, s.https+"/small")},
-		{work: "HTTP, 5,000 files of 4 KiB, one at a time", needs: web, dir: p.memory, files: many, ours: p.ours("-j", "1", "-i", s.httpList.urls),
-			peers: []peer{against(1, "curl", "-s", "-K", s.httpList.curl), against(0, "wget", "-q", "-i", s.httpList.urls),
+			peers: []peer{against(0.70, "curl", "-s", "-o", "out", s.ftp+"/large"),
+				against(0, "wget", "-q", "-O", "out", s.ftp+"/large")}},
+		{work: "HTTP, 20 MiB at 1 MiB/s a connection, 16 segments", needs: web, dir: p.memory,
+			ours: trusted("-s", "16", s.http+"/slow/limited"),
+			peers: []peer{against(1, "aria2c", "-q", "-x16", "-s16", "-k1M", "-o", "out",
+				s.http+"/slow/limited")}},
+		{work: "HTTP, 10 bytes, 20 times", needs: web, dir: p.memory, times: 20,
+			ours: trusted(s.http + "/small"), peak: 12, peers: s.one(0.70, 0, s.http+"/small")},
+		{work: "HTTPS, 10 bytes, 20 times", needs: web, dir: p.memory, times: 20,
+			ours: trusted(s.https + "/small"), peak: 12, peers: s.one(0.70, 0, s.https+"/small")},
+		{work: "HTTP, 5,000 files of 4 KiB, one at a time", needs: web, dir: p.memory, files: many,
+			ours: p.ours("-j", "1", "-i", s.httpList.urls),
+			peers: []peer{against(1, "curl", "-s", "-K", s.httpList.curl),
+				against(0, "wget", "-q", "-i", s.httpList.urls),
 				against(0, "wget2", "-q", "--max-threads=1", "-i", s.httpList.urls)}},
 		listed("HTTP, 5,000 files of 4 KiB to memory", p.memory),
 		listed("HTTP, 5,000 files of 4 KiB to disk", p.disk),
-		{work: "HTTP, 5,000 files of 4 KiB, no flags", needs: web, dir: p.memory, files: many, ours: p.ours("-i", s.httpList.urls),
+		{work: "HTTP, 5,000 files of 4 KiB, no flags", needs: web, dir: p.memory, files: many,
+			ours:  p.ours("-i", s.httpList.urls),
 			peers: []peer{s.parallel(0.9, "50", s.httpList)}},
-		{work: "HTTP, 5,000 files of 4 KiB, recorded in a WARC file", needs: web, dir: p.memory, files: many, ours: p.ours("-i", s.httpList.urls, "--warc", "archive"),
+		{work: "HTTP, 5,000 files of 4 KiB, recorded in a WARC file", needs: web, dir: p.memory, files: many,
+			ours:  p.ours("-i", s.httpList.urls, "--warc", "archive"),
 			peers: []peer{{name: "urlget without --warc", args: p.ours("-i", s.httpList.urls), wall: 1.25}}},
-		{work: "HTTPS, 5,000 files of 4 KiB, no flags", needs: web, dir: p.memory, files: many, ours: p.ours("--ca-certificate", s.cert, "-i", s.httpsList.urls),
+		{work: "HTTPS, 5,000 files of 4 KiB, no flags", needs: web, dir: p.memory, files: many,
+			ours:  p.ours("--ca-certificate", s.cert, "-i", s.httpsList.urls),
 			peers: []peer{s.parallel(1, "50", s.httpsList)}},
-		{work: "FTP, 5,000 files of 4 KiB, no flags", needs: files, dir: p.memory, files: many, ours: p.ours("-i", s.ftpList.urls),
+		{work: "FTP, 5,000 files of 4 KiB, no flags", needs: files, dir: p.memory, files: many,
+			ours:  p.ours("-i", s.ftpList.urls),
 			peers: []peer{s.parallel(0.6, "8", s.ftpList)}},
-		{work: "HTTPS, 5,000 files of 4 KiB", needs: web, dir: p.memory, files: many, ours: p.ours("--ca-certificate", s.cert, "-j", "16", "-i", s.httpsList.urls),
-			peers: []peer{s.parallel(1, "50", s.httpsList), against(1, "wget2", "-q", "--ca-certificate", s.cert, "-i", s.httpsList.urls)}},
-		{work: "FTP, 5,000 files of 4 KiB", needs: files, dir: p.memory, files: many, ours: p.ours("-j", "4", "--per-host", "4", "-i", s.ftpList.urls),
+		{work: "HTTPS, 5,000 files of 4 KiB", needs: web, dir: p.memory, files: many,
+			ours: p.ours("--ca-certificate", s.cert, "-j", "16", "-i", s.httpsList.urls),
+			peers: []peer{s.parallel(1, "50", s.httpsList),
+				against(1, "wget2", "-q", "--ca-certificate", s.cert, "-i", s.httpsList.urls)}},
+		{work: "FTP, 5,000 files of 4 KiB", needs: files, dir: p.memory, files: many,
+			ours:  p.ours("-j", "4", "--per-host", "4", "-i", s.ftpList.urls),
 			peers: []peer{s.parallel(0.6, "8", s.ftpList)}},
-		{work: "HTTP, tree of 2,001 linked pages", needs: web, dir: p.memory, files: pages, ours: p.ours("-r", "-j", "5", "--per-host", "5", s.http+"/pages/index.html"),
-			peers: []peer{against(0.8, "wget2", "-q", "-r", "--max-threads=5", s.http+"/pages/index.html"), against(0, "wget", "-q", "-r", s.http+"/pages/index.html")}},
-		{work: "HTTPS, 5,000 pages of 40 links on 200 hosts, no flags", needs: web, dir: p.memory, files: webHosts * webPages, ours: p.ours("--ca-certificate", s.cert, "-r", "-i", s.webList),
-			peers: []peer{{args: []string{"wget2", "-q", "--ca-certificate", s.cert, "-r", "-i", s.webList}, wall: 1, cpu: 1}}},
-		{work: "FTP, mirror of 10,000 files of 1 KiB", needs: files, dir: p.memory, files: dirs * dirs, ours: mirror, peers: []peer{against(0.6, lftp...)}},
-		{work: "FTP, the same mirror again", needs: files, dir: p.memory, files: dirs * dirs, before: itself, ours: mirror, peers: []peer{against(0.3, lftp...)}},
-		{work: "FTP, 200 files of 4 KiB, no flags", needs: files, dir: p.memory, files: few, ours: p.ours("--glob-ranges", s.ftp+"/many/[0000-0199]"),
-			peers: []peer{against(0.7, "curl", "-s", "-Z", "--parallel-max", "8", "--remote-name-all", s.ftp+"/many/[0000-0199]")}},
+		{work: "HTTP, tree of 2,001 linked pages", needs: web, dir: p.memory, files: pages,
+			ours: p.ours("-r", "-j", "5", "--per-host", "5", s.http+"/pages/index.html"),
+			peers: []peer{against(0.8, "wget2", "-q", "-r", "--max-threads=5", s.http+"/pages/index.html"),
+				against(0, "wget", "-q", "-r", s.http+"/pages/index.html")}},
+		{work: "HTTPS, 5,000 pages of 40 links on 200 hosts, no flags", needs: web, dir: p.memory,
+			files: webHosts * webPages, ours: p.ours("--ca-certificate", s.cert, "-r", "-i", s.webList),
+			peers: []peer{{args: []string{"wget2", "-q", "--ca-certificate", s.cert, "-r", "-i", s.webList},
+				wall: 1, cpu: 1}}},
+		{work: "FTP, mirror of 10,000 files of 1 KiB", needs: files, dir: p.memory, files: dirs * dirs,
+			ours: mirror, peers: []peer{against(0.6, lftp...)}},
+		{work: "FTP, the same mirror again", needs: files, dir: p.memory, files: dirs * dirs, before: itself,
+			ours: mirror, peers: []peer{against(0.3, lftp...)}},
+		{work: "FTP, 200 files of 4 KiB, no flags", needs: files, dir: p.memory, files: few,
+			ours: p.ours("--glob-ranges", s.ftp+"/many/[0000-0199]"),
+			peers: []peer{against(0.7, "curl", "-s", "-Z", "--parallel-max", "8", "--remote-name-all",
+				s.ftp+"/many/[0000-0199]")}},
 	}
 }
 
@@ -131,7 +160,8 @@ func (p programs) archiveRows(s *site) []row {
 	}
 	return []row{
 		read("WARC, listing 5,000 responses", 0.35, []string{p.urlget, "ls"}, []string{"warcio", "index"}),
-		read("WARC, verifying 5,000 responses", 0.35, []string{p.urlget, "warc", "verify"}, []string{"warcio", "check"}),
+		read("WARC, verifying 5,000 responses", 0.35, []string{p.urlget, "warc", "verify"},
+			[]string{"warcio", "check"}),
 	}
 }
 
@@ -146,10 +176,12 @@ func (p programs) queueRows(s *site) []row {
 		return []string{p.queue, "submit", "-q", "--embedded", queue, "-i", s.httpList.urls}
 	}
 	transfers := []string{"-j", "12", "--per-host", "12"}
-	work := append([]string{p.queue, "work", "--embedded", queue, "--until-empty", "--allow-private", "--artefacts", "kept"}, transfers...)
+	work := append([]string{p.queue, "work", "--embedded", queue, "--until-empty", "--allow-private",
+		"--artefacts", "kept"}, transfers...)
 	list := p.ours(append(transfers, "-i", s.httpList.urls)...)
 	return []row{
-		{work: "HTTP, 5,000 files of 4 KiB as jobs of a queue, with its server", needs: web, dir: p.memory, files: many, before: submit, ours: work,
+		{work: "HTTP, 5,000 files of 4 KiB as jobs of a queue, with its server", needs: web, dir: p.memory,
+			files: many, before: submit, ours: work,
 			peers: []peer{{name: "urlget -i", args: list, cpu: 1.5}}},
 	}
 }
@@ -158,15 +190,21 @@ func (p programs) queueRows(s *site) []row {
 func (p programs) distantRows(s *site) []row {
 	web, files := s.missing()
 	return []row{
-		{work: "HTTP, 200 files of 4 KiB, 50 ms away", needs: web, dir: p.memory, files: few, ours: p.ours("-j", "50", "--per-host", "50", "-i", s.httpList.urls),
+		{work: "HTTP, 200 files of 4 KiB, 50 ms away", needs: web, dir: p.memory, files: few,
+			ours:  p.ours("-j", "50", "--per-host", "50", "-i", s.httpList.urls),
 			peers: []peer{s.parallel(1, "50", s.httpList)}},
-		{work: "HTTP, 200 files of 4 KiB, 50 ms away, no flags", needs: web, dir: p.memory, files: few, ours: p.ours("-i", s.httpList.urls),
+		{work: "HTTP, 200 files of 4 KiB, 50 ms away, no flags", needs: web, dir: p.memory, files: few,
+			ours:  p.ours("-i", s.httpList.urls),
 			peers: []peer{s.parallel(1.2, "50", s.httpList)}},
-		{work: "HTTP, 51 linked pages, 50 ms away, no flags", needs: web, dir: p.memory, files: 1 + sections, ours: p.ours("-r", "-l", "1", s.http+"/pages/index.html"),
-			peers: []peer{against(1, "wget2", "-q", "-r", "-l", "1", "--max-threads=20", s.http+"/pages/index.html")}},
-		{work: "FTP, 200 files of 4 KiB, 50 ms away, no flags", needs: files, dir: p.memory, files: few, ours: p.ours("-i", s.ftpList.urls),
+		{work: "HTTP, 51 linked pages, 50 ms away, no flags", needs: web, dir: p.memory, files: 1 + sections,
+			ours: p.ours("-r", "-l", "1", s.http+"/pages/index.html"),
+			peers: []peer{against(1, "wget2", "-q", "-r", "-l", "1", "--max-threads=20",
+				s.http+"/pages/index.html")}},
+		{work: "FTP, 200 files of 4 KiB, 50 ms away, no flags", needs: files, dir: p.memory, files: few,
+			ours:  p.ours("-i", s.ftpList.urls),
 			peers: []peer{s.parallel(0.5, "8", s.ftpList)}},
-		{work: "FTP, 200 files of 4 KiB, 50 ms away", needs: files, dir: p.memory, files: few, ours: p.ours("-j", "16", "--per-host", "16", "-i", s.ftpList.urls),
+		{work: "FTP, 200 files of 4 KiB, 50 ms away", needs: files, dir: p.memory, files: few,
+			ours:  p.ours("-j", "16", "--per-host", "16", "-i", s.ftpList.urls),
 			peers: []peer{s.parallel(0.35, "8", s.ftpList)}},
 	}
 }

@@ -169,7 +169,8 @@ func begin(dir string, at server.Place, count int) (*site, error) {
 	s.webList = filepath.Join(dir, "web-urls")
 	var hosts strings.Builder
 	for _, host := range at.More {
-		fmt.Fprintf(&hosts, "https://%s%s/web/00.html\n", host, strings.TrimPrefix(s.https, "https://"+at.SeenAs))
+		fmt.Fprintf(&hosts, "https://%s%s/web/00.html\n", host,
+			strings.TrimPrefix(s.https, "https://"+at.SeenAs))
 	}
 	if err := os.WriteFile(s.webList, []byte(hosts.String()), 0o600); err != nil {
 		s.end()

@@ -192,7 +192,8 @@ func start(ctx context.Context, dir string, args []string) (usage, error) {
 		return usage{}, fmt.Errorf("%s: %w\n%s", args[0], err, out)
 	}
 	s := cmd.ProcessState
-	return usage{time.Since(begin), s.UserTime() + s.SystemTime(), int64(s.SysUsage().(*syscall.Rusage).Maxrss)}, nil
+	return usage{time.Since(begin), s.UserTime() + s.SystemTime(),
+		int64(s.SysUsage().(*syscall.Rusage).Maxrss)}, nil
 }
 
 // count returns the number of files below dir, except hidden ones.
@@ -245,14 +246,16 @@ func machine() string {
 	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	major, rest, _ := strings.Cut(string(release), ".")
 	minor, _, _ := strings.Cut(rest, ".")
-	return fmt.Sprintf("%d cores of %s, Linux %s.%s, %s", runtime.NumCPU(), model, major, minor, runtime.Version())
+	return fmt.Sprintf("%d cores of %s, Linux %s.%s, %s", runtime.NumCPU(), model, major, minor,
+		runtime.Version())
 }
 
 // String returns the table in Markdown.
 func (t *table) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s. %s.\nMedian of %d rounds, in each of which all programs took turns. Load of the machine when it began %s, when it ended %s.\n",
-		time.Now().UTC().Format("2006-01-02"), machine(), strings.Join(t.versions, "; "), t.rounds, t.startLoad, load())
+		time.Now().UTC().Format("2006-01-02"), machine(), strings.Join(t.versions,
+			"; "), t.rounds, t.startLoad, load())
 	if len(t.missing) > 0 {
 		fmt.Fprintf(&b, "Not on the machine: %s.\n", strings.Join(t.missing, ", "))
 	}

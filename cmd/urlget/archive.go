@@ -67,7 +67,8 @@ func (n *network) replayMiddleware(o replay.Options) fetch.Middleware {
 
 // addTimeGates adds the middleware that answers requests for a date from the TimeGates, if a date was
 // named.
-func (n *network) addTimeGates(list []fetch.Middleware, at func(context.Context) time.Time) []fetch.Middleware {
+func (n *network) addTimeGates(list []fetch.Middleware,
+	at func(context.Context) time.Time) []fetch.Middleware {
 	o := n.opts.Archive
 	if o.At.IsZero() {
 		return list
@@ -78,7 +79,8 @@ func (n *network) addTimeGates(list []fetch.Middleware, at func(context.Context)
 			if err != nil {
 				return nil, err
 			}
-			gates := memento.Options{Client: client, TimeGates: o.TimeGates, At: at, Within: time.Duration(o.Within)}
+			gates := memento.Options{Client: client, TimeGates: o.TimeGates, At: at,
+				Within: time.Duration(o.Within)}
 			return memento.Middleware(gates)(next).Open(ctx, req)
 		})
 	})
@@ -151,8 +153,10 @@ func (n *network) openArchives(ctx context.Context, args []string) (context.Cont
 	if err := os.MkdirAll(filepath.Dir(r.WARC), 0o777); err != nil {
 		return ctx, failure.File(err)
 	}
-	w, err := warc.Create(r.WARC, warc.WriterOptions{Plain: r.Plain, MaxSize: int64(r.MaxSize), Append: n.opts.AppendsArchive(), Index: r.Index,
-		Info: warcInfo(n.opts, args), Format: capture.Format})
+	w, err := warc.Create(r.WARC,
+		warc.WriterOptions{Plain: r.Plain, MaxSize: int64(r.MaxSize), Append: n.opts.AppendsArchive(),
+			Index: r.Index,
+			Info:  warcInfo(n.opts, args), Format: capture.Format})
 	if errors.Is(err, fs.ErrExist) {
 		return ctx, failure.Hinted(err.Error(), "use --warc-append to append to an existing archive")
 	}
@@ -236,7 +240,8 @@ func archiveFailure(name string, err error) error {
 	if errors.As(err, &file) {
 		err = file.Err
 	}
-	return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("cannot write the archive %s: %w", name, err), Hint: "use --warc FILE to write it elsewhere"}
+	return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("cannot write the archive %s: %w", name, err),
+		Hint: "use --warc FILE to write it elsewhere"}
 }
 
 // close closes the archives. Errors of recording have been reported before.

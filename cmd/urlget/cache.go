@@ -59,7 +59,8 @@ func (n *network) openCache() error {
 	}
 	n.archives.cache = &cache.Options{Archive: stored, Offline: o.Offline, Key: key}
 	if o.Offline {
-		n.archives.cache.Missing = (&missingList{name: filepath.Join(o.Cache, missingFile), report: n.rep.say}).add
+		n.archives.cache.Missing = (&missingList{name: filepath.Join(o.Cache, missingFile),
+			report: n.rep.say}).add
 		return nil
 	}
 	lock, err := os.OpenFile(filepath.Join(o.Cache, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
@@ -73,7 +74,8 @@ func (n *network) openCache() error {
 		return nil
 	}
 	lock.Close() // another run appends to the common archive
-	o.WARC = filepath.Join(o.Cache, time.Now().UTC().Format("20060102T150405.000Z")+"-"+strconv.Itoa(os.Getpid()))
+	o.WARC = filepath.Join(o.Cache,
+		time.Now().UTC().Format("20060102T150405.000Z")+"-"+strconv.Itoa(os.Getpid()))
 	return nil
 }
 
@@ -107,7 +109,8 @@ func (n *network) addCache(list []fetch.Middleware) []fetch.Middleware {
 	return append(list, func(next fetch.Driver) fetch.Driver {
 		var once sync.Once
 		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
-			once.Do(func() { next = cache.Middleware(*n.archives.cache)(next) }) // the archives are open by now
+			// the archives are open by now
+			once.Do(func() { next = cache.Middleware(*n.archives.cache)(next) })
 			return next.Open(ctx, req)
 		})
 	})

@@ -75,8 +75,9 @@ func (n *network) clientWith(opts *fetch.Options) *fetch.Client {
 func (n *network) options() (*fetch.Options, error) {
 	s := n.opts
 	opts := &fetch.Options{
-		Policy: &fetch.Policy{AllowPorts: s.Limits.Ports, AllowPrivate: s.Limits.Private, AllowRedirects: s.Limits.Redirects,
-			MaxSize: int64(s.Limits.MaxSize)},
+		Policy: &fetch.Policy{AllowPorts: s.Limits.Ports, AllowPrivate: s.Limits.Private,
+			AllowRedirects: s.Limits.Redirects,
+			MaxSize:        int64(s.Limits.MaxSize)},
 		Credentials:  n.archives.restrictOnUse(n.credentials()),
 		Identity:     fetch.Identity{UserAgent: s.Request.Agent},
 		Timeouts:     timeouts(s),
@@ -234,7 +235,8 @@ func parseResolve(text string) (hostport string, addr netip.Addr, err error) {
 }
 
 func tlsConfig(o *flags.Options) (*tls.Config, error) {
-	if !o.Trust.Insecure && o.Trust.CA == "" && o.Trust.Certificate == "" && o.Trust.Key == "" && o.Trust.Pinned == nil {
+	if !o.Trust.Insecure && o.Trust.CA == "" && o.Trust.Certificate == "" && o.Trust.Key == "" &&
+		o.Trust.Pinned == nil {
 		return nil, nil
 	}
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.Trust.Insecure}

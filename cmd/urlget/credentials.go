@@ -226,7 +226,8 @@ func (l *terminalLogin) Credential(ctx context.Context, ch fetch.Challenge) (fet
 			return fetch.Credential{}, fetch.ErrAuth
 		}
 		var err error
-		if user, err = l.logins.dialog.Ask(ctx, "User for "+fetch.Printable(ch.Realm)+" at "+ch.URL.Host()+": ", false); err != nil {
+		if user, err = l.logins.dialog.Ask(ctx,
+			"User for "+fetch.Printable(ch.Realm)+" at "+ch.URL.Host()+": ", false); err != nil {
 			return fetch.Credential{}, err
 		}
 	}

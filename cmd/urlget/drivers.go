@@ -50,7 +50,8 @@ func (n *network) driverConfig() protocols.Config {
 		if !p.Possible() {
 			return false, nil
 		}
-		answer, err := p.Ask(ctx, "Unknown SSH server "+key.Host+". Its key is\n"+key.Fingerprint+" ("+key.Type+").\nTrust this key from now on (yes/no)? ", false)
+		answer, err := p.Ask(ctx,
+			"Unknown SSH server "+key.Host+". Its key is\n"+key.Fingerprint+" ("+key.Type+").\nTrust this key from now on (yes/no)? ", false)
 		return strings.EqualFold(strings.TrimSpace(answer), "yes"), err
 	}
 	d.SSH.Passphrase = func(ctx context.Context, file string) (string, error) {
@@ -79,6 +80,7 @@ func (n *network) driverConfig() protocols.Config {
 		SFTP:     &d.SSH,
 		WAIS:     &d.WAIS,
 		WS:       &ws.Options{Jar: web.Jar},
-		Telnet:   &telnet.Options{CRLF: piped, Login: d.Login, TermType: d.TermType, Transcript: n.transcript.writer(d.Transcript)},
+		Telnet: &telnet.Options{CRLF: piped, Login: d.Login, TermType: d.TermType,
+			Transcript: n.transcript.writer(d.Transcript)},
 	}
 }

@@ -140,7 +140,8 @@ func (x *explainer) describe(plan *fetch.Explanation, req *fetch.Request) explan
 	fragment, _ := u.Fragment()
 	e := explanation{eventHead: newEventHead("explained", u.Redacted()),
 		urlParts: urlParts{u.Scheme(), user, u.Host(), u.Port(0), u.Path(), query, fragment},
-		request: request{Driver: plan.Scheme.Name, Gateway: plan.Gateway.Redacted(), Proxy: plan.Proxy.Redacted(), Relayed: plan.ForwardProxy,
+		request: request{Driver: plan.Scheme.Name, Gateway: plan.Gateway.Redacted(),
+			Proxy: plan.Proxy.Redacted(), Relayed: plan.ForwardProxy,
 			Address: plan.Address, Credentials: plan.Credentials},
 		Policy: "allowed", Steps: plan.Steps, Config: x.net.config.Describe(u), Insecure: x.opts.Trust.Insecure}
 	if plan.Refused != nil {

@@ -26,9 +26,11 @@ func existingFileAction(exists download.Exists, name string) string {
 	case exists != download.Resume:
 		return ""
 	case partErr == nil && part.Mode().IsRegular():
-		return fmt.Sprintf("%s is resumed after %s if its content matches the resource", download.PartialName(name), sizeText(part.Size()))
+		return fmt.Sprintf("%s is resumed after %s if its content matches the resource",
+			download.PartialName(name), sizeText(part.Size()))
 	case err == nil:
-		return fmt.Sprintf("%s is resumed after %s if its content matches the resource, and otherwise kept", name, sizeText(info.Size()))
+		return fmt.Sprintf("%s is resumed after %s if its content matches the resource, and otherwise kept",
+			name, sizeText(info.Size()))
 	}
 	return "no partial download to resume"
 }

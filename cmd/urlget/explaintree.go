@@ -47,7 +47,8 @@ func (x *explainer) explainState(e *explanation, dir string, scope *crawl.Scope)
 			seeds = append(seeds, withoutReplacedLogin(x.opts, u))
 		}
 	}
-	opts := &mirror.Options{Crawl: crawl.Options{Scope: *scope}, State: t.State, Newer: t.Mirror || x.opts.Output.Newer, Spider: t.Spider}
+	opts := &mirror.Options{Crawl: crawl.Options{Scope: *scope}, State: t.State,
+		Newer: t.Mirror || x.opts.Output.Newer, Spider: t.Spider}
 	state, waits, err := mirror.FindState(x.client, dir, seeds, opts)
 	_, missing := os.Stat(state)
 	switch {
@@ -129,7 +130,8 @@ func (x *explainer) treeRules(u uri.URI, robots bool) []string {
 			rules = append(rules, "obeys robots.txt")
 		}
 	}
-	pace := fmt.Sprintf("runs %d transfers in parallel, at most %d per host", m.Jobs, min(int(m.Jobs), hostLimit(m, u.Scheme())))
+	pace := fmt.Sprintf("runs %d transfers in parallel, at most %d per host", m.Jobs,
+		min(int(m.Jobs), hostLimit(m, u.Scheme())))
 	if m.Wait > 0 {
 		pace += fmt.Sprintf(", with a wait of %s between requests", tty.WaitTime(time.Duration(m.Wait)))
 	}

@@ -48,7 +48,8 @@ func checkFirstWord(o *flags.Options, names, args []string) error {
 	case near != "":
 		wrong.Hint = "did you mean urlget " + near + " ?"
 	default:
-		wrong.Hint = "for a host, use " + flags.Guessed + "://" + word + "/ ; the commands are: " + strings.Join(names, ", ")
+		wrong.Hint = "for a host, use " + flags.Guessed + "://" + word + "/ ; the commands are: " +
+			strings.Join(names, ", ")
 	}
 	return wrong
 }

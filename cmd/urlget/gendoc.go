@@ -30,7 +30,10 @@ func main() {
 			}
 			return manSections
 		},
-		Skip: func(cmd *cobra.Command) bool { return cmd.HasParent() && isQueueCommand([]string{cmd.Name()}) }, // urlget-queue writes those
+		// urlget-queue writes those
+		Skip: func(cmd *cobra.Command) bool {
+			return cmd.HasParent() && isQueueCommand([]string{cmd.Name()})
+		},
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

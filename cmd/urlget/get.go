@@ -169,7 +169,8 @@ func (g *getter) response(j *job.Job, resp *fetch.Response) error {
 func (g *getter) printsContent(j *job.Job) bool {
 	o := &g.opts.Output
 	named := j.Output != "" || o.Dir != ""
-	return flags.IsQuery(j.URL.Scheme()) && g.rep.events == nil && !named && !o.Continue && !o.Newer && !o.NoClobber
+	return flags.IsQuery(j.URL.Scheme()) && g.rep.events == nil && !named && !o.Continue && !o.Newer &&
+		!o.NoClobber
 }
 
 func (g *getter) report(j *job.Job, res *job.Result) {

@@ -130,7 +130,8 @@ func expand(arg string) ([]globbed, error) {
 		next := make([]globbed, 0, len(all)*len(words))
 		for _, g := range all {
 			for _, word := range words {
-				next = append(next, globbed{g.url + arg[:at[0]] + word, append(g.texts[:len(g.texts):len(g.texts)], word)})
+				next = append(next,
+					globbed{g.url + arg[:at[0]] + word, append(g.texts[:len(g.texts):len(g.texts)], word)})
 			}
 		}
 		all, arg = next, arg[at[1]:]

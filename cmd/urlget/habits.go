@@ -19,10 +19,12 @@ func (p *program) typedAsCurl() bool {
 // this command saves it. On a terminal, a message names the saved file.
 func (p *program) checkPipe() error {
 	o := p.opts
-	if !p.typedAsCurl() || o.Output.Document != "" || o.Output.Dir != "" || o.Report.JSON || o.Mail.Parts || o.Mail.Compose {
+	if !p.typedAsCurl() || o.Output.Document != "" || o.Output.Dir != "" || o.Report.JSON || o.Mail.Parts ||
+		o.Mail.Compose {
 		return nil
 	}
-	if info, err := p.rep.std.out.Stat(); err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0) {
+	if info, err := p.rep.std.out.Stat(); err == nil &&
+		(info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0) {
 		return failure.Hinted("standard output is redirected, but the content is saved to a file: only curl prints it", flags.CatLine(p.words))
 	}
 	if o.Report.Quiet && p.net.typedFlag("show-error") {
@@ -44,7 +46,8 @@ func checkItems(args []string) error {
 	if found == "" || !slices.ContainsFunc(args, isAbs) {
 		return nil
 	}
-	return failure.Hinted(fetch.Printable(found)+" is not a URL, but HTTPie's request syntax", flags.InsteadOfItem(found))
+	return failure.Hinted(fetch.Printable(found)+" is not a URL, but HTTPie's request syntax",
+		flags.InsteadOfItem(found))
 }
 
 // dropHopByHop removes header fields that belong to the connection. They are common in command lines

@@ -58,7 +58,8 @@ func helpCommand(root *cobra.Command, table flags.Table) *cobra.Command {
 			cmd, _, err := root.Find(args)
 			if err != nil || cmd == root {
 				names := commandNames(root)
-				wrong := failure.Hinted(`unknown command "`+args[0]+`"`, "the commands are: "+strings.Join(names, ", "))
+				wrong := failure.Hinted(`unknown command "`+args[0]+`"`,
+					"the commands are: "+strings.Join(names, ", "))
 				if near := uri.NearestScheme(args[0], names); near != "" {
 					wrong.Hint = "did you mean urlget help " + near + " ?"
 				}
@@ -93,7 +94,8 @@ func setCompletion(root *cobra.Command) {
 				".\nThe help of each shell explains how to load it, such as urlget completion bash --help."
 			cmd.Args = cobra.ArbitraryArgs
 			cmd.RunE = func(*cobra.Command, []string) error {
-				return failure.Hinted("completion requires a shell: "+shells, "see urlget completion SHELL --help")
+				return failure.Hinted("completion requires a shell: "+shells,
+					"see urlget completion SHELL --help")
 			}
 		}
 	}

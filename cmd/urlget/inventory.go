@@ -123,7 +123,8 @@ func (inv *inventory) text(w io.Writer, name string) error {
 	}
 	fmt.Fprintf(out, "  URLs: %s%d (%s)\n", more, inv.URLs, counts(inv.Schemes))
 	if !inv.First.IsZero() {
-		fmt.Fprintf(out, "  from: %s\n  to: %s\n", inv.First.Format(time.RFC3339), inv.Last.Format(time.RFC3339))
+		fmt.Fprintf(out, "  from: %s\n  to: %s\n", inv.First.Format(time.RFC3339),
+			inv.Last.Format(time.RFC3339))
 	}
 	if inv.Software != "" {
 		fmt.Fprintf(out, "  software: %s\n", fetch.Printable(inv.Software))
@@ -144,7 +145,8 @@ const (
 
 // counts returns the number of each kind, in descending order.
 func counts(of map[string]int) string {
-	names := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(of[b]-of[a], strings.Compare(a, b)) })
+	names := slices.SortedFunc(maps.Keys(of),
+		func(a, b string) int { return cmp.Or(of[b]-of[a], strings.Compare(a, b)) })
 	var words []string
 	for i, name := range names {
 		if i == maxNamed {

@@ -162,7 +162,8 @@ func (x *jobs) kept(j *job.Job, res *job.Result) string {
 	if bytes == 0 || written.Before(res.Started.Truncate(time.Second)) {
 		return ""
 	}
-	return tty.SizeWord(float64(bytes)) + " are kept in " + filepath.Join(x.out.dir, download.PartialName(path))
+	return tty.SizeWord(float64(bytes)) + " are kept in " +
+		filepath.Join(x.out.dir, download.PartialName(path))
 }
 
 // unfinished returns the path of the file that a failed transfer would have written, or "" if it does

@@ -128,7 +128,9 @@ func (r *reporter) printEntries(u uri.URI, entries iter.Seq2[fetch.Entry, error]
 	if r.opts.Report.JSON {
 		err = render.EntriesJSON(out, u.Redacted(), entries)
 	} else {
-		err = render.Text(out, entries, &render.TextOptions{Targets: r.opts.Report.Verbose, Human: r.opts.Listing.Human, Long: r.opts.Listing.Long, Sort: true})
+		err = render.Text(out, entries,
+			&render.TextOptions{Targets: r.opts.Report.Verbose, Human: r.opts.Listing.Human,
+				Long: r.opts.Listing.Long, Sort: true})
 	}
 	if flushErr := flush(); err == nil {
 		err = flushErr
@@ -172,7 +174,8 @@ func listTree(ctx context.Context, client *fetch.Client, rep *reporter, j *job.J
 			return printErr
 		}
 	}
-	listed := &job.Result{Outcome: job.Listed, URL: j.URL.Redacted(), Entries: count, Elapsed: time.Since(begun)}
+	listed := &job.Result{Outcome: job.Listed, URL: j.URL.Redacted(), Entries: count,
+		Elapsed: time.Since(begun)}
 	rep.write(render.End(listed.Event("")))
 	return nil
 }
@@ -183,9 +186,11 @@ type textOnly struct{ w *os.File }
 func (t *textOnly) Write(p []byte) (int, error) {
 	for i := 0; i < len(p); {
 		r, n := utf8.DecodeRune(p[i:])
-		binary := r == utf8.RuneError && n == 1 && utf8.FullRune(p[i:]) || unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t'
+		binary := r == utf8.RuneError && n == 1 && utf8.FullRune(p[i:]) ||
+			unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t'
 		if binary {
-			return 0, &fetch.Error{Code: fetch.ErrFile, Err: errors.New("binary data is not written to a terminal"),
+			return 0, &fetch.Error{Code: fetch.ErrFile,
+				Err:  errors.New("binary data is not written to a terminal"),
 				Hint: "use -O FILE to save it, or -O - to print it anyway"}
 		}
 		i += n

@@ -28,7 +28,8 @@ func (r *reporter) openLog(args []string) (detached bool, err error) {
 	for _, arg := range args {
 		if l.Background && !isAbs(arg) {
 			return false, failure.Hinted(fetch.Printable(arg)+": the URL has no scheme",
-				cmp.Or(r.opts.Misread(arg), "did you mean "+flags.Guessed+"://"+fetch.Printable(strings.TrimLeft(arg, "/"))+" ?"))
+				cmp.Or(r.opts.Misread(arg),
+					"did you mean "+flags.Guessed+"://"+fetch.Printable(strings.TrimLeft(arg, "/"))+" ?"))
 		}
 	}
 	switch {
@@ -91,6 +92,7 @@ func (r *reporter) detach(name string) error {
 	if err != nil {
 		return failure.File(err)
 	}
-	fmt.Fprintf(r.std.err, "running in the background as process %d; messages are written to %s\n", p.Pid, fetch.Printable(log.Name()))
+	fmt.Fprintf(r.std.err, "running in the background as process %d; messages are written to %s\n", p.Pid,
+		fetch.Printable(log.Name()))
 	return failure.File(p.Release())
 }

@@ -78,7 +78,8 @@ func (n *network) untrustedOptions() (*fetch.Options, error) {
 	opts.MaxErrorBody = maxErrorPage
 	own := n.withoutSecrets(opts)
 	strict := *own.Policy
-	strict.Untrusted, strict.AllowPrivate = true, strict.AllowPrivate || n.opts.Archive.ReplayOnly // which sends nothing
+	// which sends nothing
+	strict.Untrusted, strict.AllowPrivate = true, strict.AllowPrivate || n.opts.Archive.ReplayOnly
 	own.Policy = &strict
 	return &own, nil
 }

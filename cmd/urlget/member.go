@@ -20,7 +20,8 @@ func fallback(o *flags.Options) fetch.Fallback {
 }
 
 // noMembersInTrees adds a hint to the error of a URL of the user that may name a member.
-func noMembersInTrees(_ context.Context, _ *fetch.Client, req *fetch.Request, failed *fetch.Error) (*fetch.Response, error) {
+func noMembersInTrees(_ context.Context, _ *fetch.Client, req *fetch.Request,
+	failed *fetch.Error) (*fetch.Response, error) {
 	if _, _, ok := member.Split(req.URL); !ok || failed.Code != fetch.ErrNotFound || !req.From.IsZero() {
 		return nil, nil
 	}

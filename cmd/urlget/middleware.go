@@ -17,7 +17,8 @@ func (n *network) middleware() []fetch.Middleware {
 	list, o := n.observers(), n.opts.Archive
 	if o.Replay != nil {
 		only := o.ReplayOnly || !o.At.IsZero() && o.TimeGates == nil
-		list = append(list, n.replayMiddleware(replay.Options{Only: only, At: o.At, Within: time.Duration(o.Within), Compressed: n.opts.Driver.Web.Compressed}))
+		list = append(list, n.replayMiddleware(replay.Options{Only: only, At: o.At,
+			Within: time.Duration(o.Within), Compressed: n.opts.Driver.Web.Compressed}))
 	}
 	list = n.addCache(list)
 	return n.addTimeGates(list, func(context.Context) time.Time { return o.At })
@@ -46,7 +47,8 @@ func (n *network) watch(next fetch.Driver) fetch.Driver {
 		if j := job.FromContext(ctx); err == nil && len(resp.Location) > 0 && j != nil {
 			to := req.URL.Resolve(resp.Location[0])
 			n.rep.emit(render.Redirect{URL: j.URL.Redacted(), From: req.URL.Redacted(), To: to.Redacted()})
-		} else if err == nil && j != nil && resp.Capture != nil && req.Op != fetch.OpStat && !n.opts.Archive.At.IsZero() && !n.opts.Tree.On() {
+		} else if err == nil && j != nil && resp.Capture != nil && req.Op != fetch.OpStat &&
+			!n.opts.Archive.At.IsZero() && !n.opts.Tree.On() {
 			n.rep.say("%s: captured on %s", j.URL.Redacted(), resp.Capture)
 		}
 		return resp, err

@@ -77,7 +77,8 @@ func writePartTable(w io.Writer, rows []partRecord) {
 		sizes = max(sizes, len(strconv.FormatInt(r.Size, 10)))
 	}
 	for _, r := range rows {
-		fmt.Fprintf(w, "%*d  %-*s  %*d", numbers, r.Number, types, fetch.Printable(r.ContentType), sizes, r.Size)
+		fmt.Fprintf(w, "%*d  %-*s  %*d", numbers, r.Number, types, fetch.Printable(r.ContentType), sizes,
+			r.Size)
 		if r.Name != "" {
 			io.WriteString(w, "  "+fetch.Printable(r.Name))
 		}

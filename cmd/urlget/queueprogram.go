@@ -34,7 +34,9 @@ func queueCommands() []*cobra.Command {
 	var list []*cobra.Command
 	for i, word := range queueCommandNames {
 		list = append(list, &cobra.Command{Use: word, Short: short[i], DisableFlagParsing: true,
-			RunE: func(_ *cobra.Command, args []string) error { return runQueueProgram(append([]string{word}, args...)) }})
+			RunE: func(_ *cobra.Command, args []string) error {
+				return runQueueProgram(append([]string{word}, args...))
+			}})
 	}
 	return list
 }
@@ -61,8 +63,10 @@ func findQueueProgram(command string) (string, error) {
 	path, err := exec.LookPath(queueProgram)
 	if err != nil {
 		return "", &fetch.Error{Code: fetch.ErrFile, Err: errors.New(
-			"urlget " + command + " requires the program " + queueProgram + ", which is neither next to urlget nor in PATH"),
-			Hint: "go install github.com/urlget/urlget/queue/cmd/" + queueProgram + "@latest, or install it from a release archive"}
+			"urlget " + command + " requires the program " + queueProgram +
+				", which is neither next to urlget nor in PATH"),
+			Hint: "go install github.com/urlget/urlget/queue/cmd/" + queueProgram +
+				"@latest, or install it from a release archive"}
 	}
 	return path, nil
 }

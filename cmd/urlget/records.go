@@ -61,7 +61,8 @@ func isArchive(name string) bool {
 	}
 	base := strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
 	info, err := os.Stat(name)
-	return (strings.HasSuffix(base, ".warc") || strings.HasSuffix(base, ".arc") || isPacked(name)) && err == nil && info.Mode().IsRegular()
+	return (strings.HasSuffix(base, ".warc") || strings.HasSuffix(base, ".arc") || isPacked(name)) &&
+		err == nil && info.Mode().IsRegular()
 }
 
 // isPacked reports whether a file name has the suffix of a WACZ file, which contains archives.
@@ -192,7 +193,8 @@ func entryOf(rec *warc.Record, more bool) fetch.Entry {
 	e := fetch.Entry{Rel: kind, ContentType: rec.ContentType(), Size: rec.Length, ModTime: rec.Date()}
 	words := []string{kind}
 	switch {
-	case (kind == warc.Response || kind == warc.Revisit) && strings.HasPrefix(strings.ToLower(rec.ContentType()), "application/http"):
+	case (kind == warc.Response || kind == warc.Revisit) &&
+		strings.HasPrefix(strings.ToLower(rec.ContentType()), "application/http"):
 		if resp, err := rec.HTTPResponse(maxShownHead); err == nil {
 			about.Status = resp.StatusCode
 			words = append(words, strconv.Itoa(resp.StatusCode))
@@ -209,7 +211,8 @@ func entryOf(rec *warc.Record, more bool) fetch.Entry {
 	e.Name = strings.Join(append(words, rec.TargetURI()), " ")
 	if more {
 		e.Name = fmt.Sprintf("%d %s", rec.Offset, e.Name)
-		for _, detail := range []struct{ name, value string }{{"refers to", about.Refers}, {"truncated:", about.Truncated}, {"from", about.IP}} {
+		for _, detail := range []struct{ name, value string }{{"refers to", about.Refers},
+			{"truncated:", about.Truncated}, {"from", about.IP}} {
 			if detail.value != "" {
 				e.Name += ", " + detail.name + " " + detail.value
 			}

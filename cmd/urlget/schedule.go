@@ -132,7 +132,8 @@ func (n *network) recordHosts(proxied func(uri.URI) bool) fetch.Recorder {
 			if ap, err := netip.ParseAddrPort(addr.String()); err == nil {
 				n.hosts.SetAddress(host, ap.Addr().Unmap().String())
 			}
-			if state != nil && (state.NegotiatedProtocol == "h2" || state.NegotiatedProtocol == "h3") && n.opts.Many.PerHost == 0 {
+			if state != nil && (state.NegotiatedProtocol == "h2" || state.NegotiatedProtocol == "h3") &&
+				n.opts.Many.PerHost == 0 {
 				n.hosts.SetLimits(host, schedule.Limits{Parallel: -1})
 			}
 		}}

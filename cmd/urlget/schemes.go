@@ -40,7 +40,8 @@ func printSchemes(n *network) error {
 	if n.opts.Report.JSON {
 		enc := json.NewEncoder(n.rep.std.out)
 		for _, s := range client.Schemes() {
-			if err := enc.Encode(schemeRecord{s.Name, s.Port, operations(s), s.State(), s.Summary}); err != nil {
+			if err := enc.Encode(schemeRecord{s.Name, s.Port, operations(s), s.State(),
+				s.Summary}); err != nil {
 				return failure.File(err)
 			}
 		}
@@ -71,7 +72,8 @@ func schemeTable(all []fetch.Scheme) string {
 	}
 	var b strings.Builder
 	for _, r := range rows {
-		line := fmt.Sprintf("%-*s  %*s  %-*s  %-*s  %s", width[0], r[0], width[1], r[1], width[2], r[2], width[3], r[3], r[4])
+		line := fmt.Sprintf("%-*s  %*s  %-*s  %-*s  %s", width[0], r[0], width[1], r[1], width[2], r[2],
+			width[3], r[3], r[4])
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return b.String()

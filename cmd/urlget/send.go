@@ -38,7 +38,8 @@ func formPart(a flags.FormValue) (formdata.Part, error) {
 
 // cutOption cuts a curl option such as ";type=text/plain", and everything after it, off a path.
 func cutOption(path, option string, value *string) string {
-	if before, after, ok := strings.Cut(path, option); ok && !strings.Contains(after, ";filename=") && !strings.Contains(after, ";type=") {
+	if before, after, ok := strings.Cut(path, option); ok && !strings.Contains(after, ";filename=") &&
+		!strings.Contains(after, ";type=") {
 		*value = after
 		return before
 	}

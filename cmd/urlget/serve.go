@@ -226,7 +226,8 @@ func listenAddress(o *flags.Pages, changed bool) (string, error) {
 		return "", failure.Usagef("%s: %q is not ADDRESS:PORT, such as 127.0.0.1:8080", flag, text)
 	}
 	if !ip.IsLoopback() && o.Login == "" {
-		return "", failure.Hinted(flag+": "+host+" is not a loopback address", "use ssh -L for access from another machine, or --as-proxy with --require-login")
+		return "", failure.Hinted(flag+": "+host+" is not a loopback address",
+			"use ssh -L for access from another machine, or --as-proxy with --require-login")
 	}
 	return net.JoinHostPort(host, port), nil
 }

@@ -45,7 +45,8 @@ func newQueueWatcher(flags []string) (*queueWatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &queueWatcher{path, append([]string{"queue", "watch", "--json"}, flags...), queueRetry, queuePatience}, nil
+	return &queueWatcher{path, append([]string{"queue", "watch", "--json"}, flags...), queueRetry,
+		queuePatience}, nil
 }
 
 // watch runs the queue program until ctx ends, and starts it again when it ends. It reports each
@@ -61,7 +62,8 @@ func (w *queueWatcher) watch(ctx context.Context, report func(browse.QueueSample
 			failed = 1
 		}
 		pause := w.retry.Pause(failed, 0, nil)
-		report(browse.QueueSample{}, fmt.Errorf("%w (%s ended, and is started again after %v)", err, queueProgram, pause))
+		report(browse.QueueSample{},
+			fmt.Errorf("%w (%s ended, and is started again after %v)", err, queueProgram, pause))
 		if retry.Sleep(ctx, pause) != nil {
 			return
 		}
@@ -88,7 +90,8 @@ func (w *queueWatcher) run(ctx context.Context, report func(browse.QueueSample, 
 		report(s, err)
 	}
 	cmd := exec.CommandContext(ctx, w.path, w.args...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // an error on Windows, and WaitDelay kills it
+	// an error on Windows, and WaitDelay kills it
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = queueGrace
 	last := ""
 	samples := &lineWriter{max: maxQueueLine, line: func(line []byte) { note(parseSample(line)) }}
@@ -113,7 +116,8 @@ func (w *queueWatcher) run(ctx context.Context, report func(browse.QueueSample, 
 func parseSample(line []byte) (browse.QueueSample, error) {
 	var s browse.QueueSample
 	if err := json.Unmarshal(line, &s); err != nil || s.Time.IsZero() || s.State == "" {
-		return browse.QueueSample{}, fmt.Errorf("%s printed a line that is not a sample of a queue: %.100q", queueProgram, line)
+		return browse.QueueSample{}, fmt.Errorf("%s printed a line that is not a sample of a queue: %.100q",
+			queueProgram, line)
 	}
 	return s, nil
 }

@@ -80,12 +80,14 @@ func exchangeMessages(ctx context.Context, rep *reporter, s *session.Session, ur
 }
 
 // openSession opens the session of j. messages is nil unless the session consists of messages.
-func openSession(ctx context.Context, client *fetch.Client, j *job.Job, events bool) (io.ReadWriteCloser, fetch.Messenger, error) {
+func openSession(ctx context.Context, client *fetch.Client, j *job.Job, events bool) (io.ReadWriteCloser,
+	fetch.Messenger, error) {
 	req, err := j.Request()
 	if err != nil {
 		return nil, nil, err
 	}
-	resp, err := client.Do(ctx, &fetch.Request{URL: j.URL, Op: fetch.OpDial, From: j.From, Header: req.Header})
+	resp, err := client.Do(ctx,
+		&fetch.Request{URL: j.URL, Op: fetch.OpDial, From: j.From, Header: req.Header})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -145,7 +147,8 @@ func sessionOutput(x *jobs, terminal bool) (io.Writer, func(error) error, error)
 		if err := file.End(failed); err != nil {
 			return err
 		}
-		x.rep.say("%s %s (%s)", x.rep.con.Paint.Good("saved"), fetch.Printable(file.Path()), sizeText(file.Size))
+		x.rep.say("%s %s (%s)", x.rep.con.Paint.Good("saved"), fetch.Printable(file.Path()),
+			sizeText(file.Size))
 		return nil
 	}, nil
 }

@@ -31,5 +31,6 @@ func (r *reporter) printMeta(j *job.Job, resp *fetch.Response) error {
 	if r.opts.Report.JSON {
 		return failure.File(render.MetaJSON(r.std.out, j.URL.Redacted(), resp.URL.Redacted(), &resp.Meta))
 	}
-	return failure.File(render.MetaText(r.std.out, resp.URL.Redacted(), &resp.Meta, r.opts.Report.Verbose || r.opts.Report.Fields))
+	return failure.File(render.MetaText(r.std.out, resp.URL.Redacted(), &resp.Meta, r.opts.Report.Verbose ||
+		r.opts.Report.Fields))
 }

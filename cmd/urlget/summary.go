@@ -79,7 +79,8 @@ func (t *tally) summary(took time.Duration, paint tty.Painter, least int) string
 	defer t.mu.Unlock()
 	var words []string
 	sum := 0
-	for _, o := range []job.Outcome{job.Saved, locked, job.Unchanged, job.Skipped, job.Listed, job.NoContent, job.Failed, interrupted} {
+	for _, o := range []job.Outcome{job.Saved, locked, job.Unchanged, job.Skipped, job.Listed, job.NoContent,
+		job.Failed, interrupted} {
 		n := t.outcomes[o]
 		if n == 0 {
 			continue
@@ -94,7 +95,8 @@ func (t *tally) summary(took time.Duration, paint tty.Painter, least int) string
 	if sum < least {
 		return ""
 	}
-	text := fmt.Sprintf("%s: %s in %.2f s", strings.Join(words, ", "), tty.SizeWord(float64(t.bytes)), took.Seconds())
+	text := fmt.Sprintf("%s: %s in %.2f s", strings.Join(words, ", "), tty.SizeWord(float64(t.bytes)),
+		took.Seconds())
 	if t.bytes >= 1024 && took > 0 {
 		text += fmt.Sprintf(" (%s/s)", tty.SizeWord(float64(t.bytes)/took.Seconds()))
 	}

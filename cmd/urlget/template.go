@@ -51,7 +51,8 @@ func flagsJob(o *flags.Options, op fetch.Op) (*job.Job, error) {
 	if strings.ContainsAny(o.Request.Agent, "\r\n\x00") {
 		return nil, failure.Usagef("--user-agent: must not contain a line break or NUL")
 	}
-	j := &job.Job{Op: op, View: o.Request.View, Header: o.Request.Header, Exists: o.Exists(), Segments: int(o.Many.Segments)}
+	j := &job.Job{Op: op, View: o.Request.View, Header: o.Request.Header, Exists: o.Exists(),
+		Segments: int(o.Many.Segments)}
 	if o.Request.Referer != "" {
 		j.Header = append(j.Header[:len(j.Header):len(j.Header)], "Referer: "+o.Request.Referer)
 	}
@@ -183,7 +184,8 @@ func (t *template) lineJob(g argument) (*job.Job, error) {
 func (t *template) parse(text string) (subject string, u uri.URI, err error) {
 	u, err = uri.ParseLoose(text)
 	if wrong := (*uri.Error)(nil); errors.As(err, &wrong) {
-		return wrong.Input, u, &fetch.Error{Code: fetch.ErrURL, Err: errors.New(wrong.Reason), Hint: t.opts.Misread(strings.TrimSpace(text))}
+		return wrong.Input, u, &fetch.Error{Code: fetch.ErrURL, Err: errors.New(wrong.Reason),
+			Hint: t.opts.Misread(strings.TrimSpace(text))}
 	}
 	if err == nil {
 		err = t.checkScheme(u, strings.TrimSpace(text))
@@ -248,7 +250,8 @@ func (t *template) checkSpelling(u uri.URI) error {
 // isHostPort reports whether u, such as localhost:8080/x, is a host and port instead of a scheme.
 func (t *template) isHostPort(u uri.URI) bool {
 	port, _, _ := strings.Cut(u.Path(), "/")
-	if port == "" || strings.Trim(port, "0123456789") != "" || u.HasAuthority() || t.opts.Proxy.Gateways != nil {
+	if port == "" || strings.Trim(port, "0123456789") != "" || u.HasAuthority() ||
+		t.opts.Proxy.Gateways != nil {
 		return false
 	}
 	_, known := t.client.Scheme(u.Scheme())

@@ -73,7 +73,8 @@ func (t *tree) mirror(ctx context.Context, seeds []seed) error {
 		return nil
 	case err != nil && context.Cause(ctx) == errFailFast:
 		return nil // failures have been reported
-	case err != nil && (ctx.Err() != nil || fetch.CodeOf(err) == fetch.ErrFile) && (report.Received+report.Saved+report.Unchanged+report.Listed > 0 || report.Continued):
+	case err != nil && (ctx.Err() != nil || fetch.CodeOf(err) == fetch.ErrFile) &&
+		(report.Received+report.Saved+report.Unchanged+report.Listed > 0 || report.Continued):
 		t.rep.say("run the same command again to resume")
 	}
 	return err
@@ -129,7 +130,8 @@ func (t *tree) summarize(report *mirror.Report, err error, took time.Duration) {
 	if t.opts.Report.Quiet || t.opts.Report.JSON {
 		return
 	}
-	if report.Listed > 0 && report.Saved+report.Unchanged+report.Failed == 0 && err == nil && !t.opts.Tree.Spider {
+	if report.Listed > 0 && report.Saved+report.Unchanged+report.Failed == 0 && err == nil &&
+		!t.opts.Tree.Spider {
 		t.rep.say("no files were saved: the listings lead to none")
 	}
 	least := 2
@@ -191,7 +193,8 @@ func (t *tree) reportVisit(e mirror.Event, pos string, number int) {
 	if e.Path != "" {
 		path = t.jobs.out.path(e.Path)
 	}
-	res := &job.Result{URL: url, Outcome: e.Outcome, Status: e.Status, Size: e.Size, Received: e.Received, Elapsed: e.Elapsed, Proof: e.Proof, FramedByClose: e.FramedByClose}
+	res := &job.Result{URL: url, Outcome: e.Outcome, Status: e.Status, Size: e.Size, Received: e.Received,
+		Elapsed: e.Elapsed, Proof: e.Proof, FramedByClose: e.FramedByClose}
 	switch e.Outcome {
 	case mirror.Deleted:
 		t.rep.emit(render.Deleted{URL: url, Path: path})
@@ -244,6 +247,7 @@ func (t *tree) saveErrorPage(e mirror.Event) {
 	if !errors.As(e.Err, &failure) || len(failure.Body) == 0 {
 		return
 	}
-	j := &job.Job{URL: e.URL, Output: t.opts.Tree.Layout().Path(e.URL, t.jobs.client.Traits(e.URL)), Exists: download.Overwrite}
+	j := &job.Job{URL: e.URL, Output: t.opts.Tree.Layout().Path(e.URL, t.jobs.client.Traits(e.URL)),
+		Exists: download.Overwrite}
 	t.jobs.saveErrorPage(j, failure)()
 }

@@ -120,7 +120,8 @@ func openList(ctx context.Context, x *jobs, offline bool) (*list, error) {
 		return l, nil
 	case strings.Contains(s.File, ":/") && err == nil && u.IsAbs() && !exists(s.File):
 		if offline {
-			return nil, failure.Usagef("explain cannot read -i %s: it sends nothing", fetch.Printable(u.Redacted()))
+			return nil, failure.Usagef("explain cannot read -i %s: it sends nothing",
+				fetch.Printable(u.Redacted()))
 		}
 		x.net.logins.named.add(u)
 		return l, l.retrieve(ctx, x.client, u)
@@ -198,9 +199,11 @@ func (l *list) each(retrievable func(string) bool, pass func(argument) bool) err
 		if err != nil {
 			return failure.File(err)
 		}
-		if name, value, ok := strings.Cut(line.Text, "="); ok && line.Indented && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz-") == "" {
+		if name, value, ok := strings.Cut(line.Text, "="); ok && line.Indented &&
+			strings.Trim(name, "abcdefghijklmnopqrstuvwxyz-") == "" {
 			if err := l.checkOption(held, name); err != nil {
-				return failure.Hinted(pos+": "+err.Error(), "of aria2's options in a list, urlget reads out, dir, header and checksum")
+				return failure.Hinted(pos+": "+err.Error(),
+					"of aria2's options in a list, urlget reads out, dir, header and checksum")
 			}
 			options[name] = append(options[name], value)
 			continue
@@ -209,7 +212,8 @@ func (l *list) each(retrievable func(string) bool, pass func(argument) bool) err
 			return nil
 		}
 		g := argument{text: line.Text, from: l.from, pos: pos}
-		if ref, err := uri.ParseRef(g.text); err == nil && !ref.IsAbs() && !l.line.IsZero() && g.text[0] != '{' {
+		if ref, err := uri.ParseRef(g.text); err == nil && !ref.IsAbs() && !l.line.IsZero() &&
+			g.text[0] != '{' {
 			g.url = l.line.Resolve(ref)
 		}
 		if l.file {

@@ -98,7 +98,8 @@ func (p *program) checkFlags(cmd *cobra.Command, src *source, how settings) erro
 		return p.table.NoURL(cmd)
 	}
 	if d := p.opts.Output.Document; src.outputs == nil && d != "" && d != "-" && len(src.args) > 1 {
-		return failure.Hinted("-O names one file, but there are several URLs", "use -P DIR to save them in a directory")
+		return failure.Hinted("-O names one file, but there are several URLs",
+			"use -P DIR to save them in a directory")
 	}
 	if err := checkItems(src.args); err != nil {
 		return err

@@ -145,7 +145,8 @@ func printRecords(rep *reporter, name string, ids []string) error {
 	})
 	for _, id := range ids {
 		if left[id] && err == nil {
-			rep.fail("", &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("%s has no record %s", name, id)})
+			rep.fail("", &fetch.Error{Code: fetch.ErrNotFound,
+				Err: fmt.Errorf("%s has no record %s", name, id)})
 		}
 	}
 	return err

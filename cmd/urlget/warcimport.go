@@ -66,7 +66,8 @@ func importInto(p *program, cmd *cobra.Command, args []string, kinds ...archive.
 	m := archive.New(v.writer, v.seen, func(err error) { p.rep.say("%s", fetch.Printable(err.Error())) })
 	if p.opts.AppendsArchive() {
 		for _, name := range v.writer.Files() {
-			if err := eachWARC(name, func(_ string, file io.ReaderAt) error { return m.AddKnown(ctx, file) }); err != nil {
+			if err := eachWARC(name,
+				func(_ string, file io.ReaderAt) error { return m.AddKnown(ctx, file) }); err != nil {
 				return failure.File(err)
 			}
 		}

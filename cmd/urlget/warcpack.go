@@ -22,7 +22,8 @@ func warcPackCommand() *cobra.Command {
 
 func pack(args []string) error {
 	if len(args) < 2 || !isPacked(args[0]) {
-		return failure.Hinted("the first FILE is the output and must end in .wacz", "for example: urlget warc pack ALL.wacz ONE.warc.gz TWO.warc.gz")
+		return failure.Hinted("the first FILE is the output and must end in .wacz",
+			"for example: urlget warc pack ALL.wacz ONE.warc.gz TWO.warc.gz")
 	}
 	out, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
@@ -48,7 +49,8 @@ func packInto(out io.Writer, names []string) error {
 		if err != nil {
 			return err
 		}
-		list = append(list, wacz.File{Name: filepath.Base(name), SectionReader: io.NewSectionReader(f, 0, info.Size())})
+		list = append(list, wacz.File{Name: filepath.Base(name),
+			SectionReader: io.NewSectionReader(f, 0, info.Size())})
 	}
 	return wacz.Write(out, list, wacz.Options{Software: "urlget/" + programVersion()})
 }

@@ -40,7 +40,8 @@ func verifyPacked(out io.Writer, name string) error {
 			fmt.Fprintf(out, "%s: %s\n", fetch.Printable(name), fetch.Printable(text))
 		})
 		if problems > 0 {
-			return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("%s in %s", quantity(problems, "problem"), name)}
+			return &fetch.Error{Code: fetch.ErrProtocol,
+				Err: fmt.Errorf("%s in %s", quantity(problems, "problem"), name)}
 		}
 		return nil
 	})
@@ -55,12 +56,14 @@ func verifyWARC(out *errWriter, name string, file io.ReaderAt) error {
 	if err != nil {
 		return failure.File(fmt.Errorf("%s: %w", name, err))
 	}
-	fmt.Fprintf(out, "%s: %s, %s of content, %s\n", shown, quantity(s.Records, "record"), sizeText(s.Content), quantity(problems, "problem"))
+	fmt.Fprintf(out, "%s: %s, %s of content, %s\n", shown, quantity(s.Records, "record"), sizeText(s.Content),
+		quantity(problems, "problem"))
 	if s.External > 0 {
 		fmt.Fprintf(out, "%s: %s of records in other archives\n", shown, quantity(s.External, "revisit"))
 	}
 	if s.Longer > 0 {
-		fmt.Fprintf(out, "%s: %s with a body longer than Content-Length, read to the end of the record\n", shown, quantity(s.Longer, "response"))
+		fmt.Fprintf(out, "%s: %s with a body longer than Content-Length, read to the end of the record\n",
+			shown, quantity(s.Longer, "response"))
 	}
 	switch {
 	case out.err != nil:
@@ -68,7 +71,8 @@ func verifyWARC(out *errWriter, name string, file io.ReaderAt) error {
 	case s.Records == 0:
 		return failure.File(fmt.Errorf("%s contains no records", name))
 	case problems > 0:
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("%s in %s", quantity(problems, "problem"), name)}
+		return &fetch.Error{Code: fetch.ErrProtocol,
+			Err: fmt.Errorf("%s in %s", quantity(problems, "problem"), name)}
 	}
 	return nil
 }

@@ -34,7 +34,8 @@ const (
 
 // Load registers the scheme. The driver reaches the network only through env.
 func Load(env fetch.Env, reg *fetch.Registry) {
-	reg.Register(fetch.Scheme{Name: "x-note", Port: port, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+	reg.Register(fetch.Scheme{Name: "x-note", Port: port,
+		Ops:     []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
 		Summary: "notes on a server", Driver: &opener{env}})
 }
 
@@ -84,7 +85,8 @@ func (d *opener) ask(conn *fetch.Conn, lines *wire.Lines, command string) (*fetc
 		return nil, err
 	}
 	if !strings.HasPrefix(hello, greeting) {
-		return nil, &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("not a notes server"), Reply: fetch.Reply{Text: hello}}
+		return nil, &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("not a notes server"),
+			Reply: fetch.Reply{Text: hello}}
 	}
 	if err := lines.Send(command); err != nil {
 		return nil, err
@@ -98,7 +100,8 @@ func (d *opener) ask(conn *fetch.Conn, lines *wire.Lines, command string) (*fetc
 	case "OK":
 		size, err := strconv.ParseUint(rest, 10, 62)
 		if err != nil {
-			return nil, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("malformed size: %w", err), Reply: reply}
+			return nil, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("malformed size: %w", err),
+				Reply: reply}
 		}
 		return &fetch.Response{Meta: fetch.Meta{Size: int64(size), Reply: reply}}, nil
 	case "NO":
@@ -106,7 +109,8 @@ func (d *opener) ask(conn *fetch.Conn, lines *wire.Lines, command string) (*fetc
 	case "BUSY":
 		return nil, &fetch.Error{Code: fetch.ErrBusy, Retry: true, Reply: reply}
 	}
-	return nil, &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("unknown status in reply"), Reply: reply}
+	return nil, &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("unknown status in reply"),
+		Reply: reply}
 }
 
 // A body is the content of a note or a listing. Close does not wait for the server.

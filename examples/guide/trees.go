@@ -56,5 +56,6 @@ func record(ctx context.Context, file string, load fetch.Loader, urls ...string)
 }
 
 func replayed(a *replay.Archive, load fetch.Loader) *fetch.Client {
-	return fetch.New(&fetch.Options{Middleware: []fetch.Middleware{a.Middleware(replay.Options{Only: true})}}, load)
+	return fetch.New(&fetch.Options{Middleware: []fetch.Middleware{a.Middleware(replay.Options{Only: true})}},
+		load)
 }

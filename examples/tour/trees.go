@@ -19,13 +19,15 @@ import (
 
 // trees mirrors the servers' tree with each scheme that has one and compares the copies with it.
 func (v *site) trees(ctx context.Context, client *fetch.Client, out io.Writer) error {
-	for _, seed := range []string{"http", "https", "ftp", "ftps", "gopher", "gophers", "gemini", "spartan", "nex", "prospero"} {
+	for _, seed := range []string{"http", "https", "ftp", "ftps", "gopher", "gophers", "gemini", "spartan",
+		"nex", "prospero"} {
 		begin := time.Now()
 		n, err := v.copyTree(ctx, client, uri.MustParse(seed+"://"+v.Addr(seed)+"/"))
 		if err != nil {
 			return fmt.Errorf("mirror of %s: %w", seed, err)
 		}
-		fmt.Fprintf(out, "%s: a copy of the tree, %d files, all the same, in %.1f ms\n", seed, n, float64(time.Since(begin).Microseconds())/1000)
+		fmt.Fprintf(out, "%s: a copy of the tree, %d files, all the same, in %.1f ms\n", seed, n,
+			float64(time.Since(begin).Microseconds())/1000)
 	}
 	return nil
 }
@@ -44,15 +46,16 @@ func (v *site) copyTree(ctx context.Context, client *fetch.Client, seed uri.URI)
 	}
 	defer root.Close()
 	var failed error
-	_, err = mirror.Run(ctx, &download.Downloader{Client: client, Root: root}, []uri.URI{seed}, &mirror.Options{
-		Layout: mirror.Layout{NoHost: true},
-		Crawl:  crawl.Options{Scope: crawl.Scope{MaxDepth: -1}},
-		Ended: func(e mirror.Event) {
-			if e.Err != nil {
-				failed = e.Err
-			}
-		},
-	})
+	_, err = mirror.Run(ctx, &download.Downloader{Client: client, Root: root}, []uri.URI{seed},
+		&mirror.Options{
+			Layout: mirror.Layout{NoHost: true},
+			Crawl:  crawl.Options{Scope: crawl.Scope{MaxDepth: -1}},
+			Ended: func(e mirror.Event) {
+				if e.Err != nil {
+					failed = e.Err
+				}
+			},
+		})
 	if err == nil {
 		err = failed
 	}

@@ -80,7 +80,8 @@ func newIdlePool(opts idleOptions) *idlePool {
 // methods of the pool. If MaxOpen is reached, Get waits. Waiters are served in order of arrival.
 //
 // If ctx ends the wait, the error is context.Cause(ctx). Errors of dial are returned unchanged.
-func (p *idlePool) Get(ctx context.Context, key any, prefer func(any) bool, dial func(context.Context) (any, error)) (*idleLease, error) {
+func (p *idlePool) Get(ctx context.Context, key any, prefer func(any) bool,
+	dial func(context.Context) (any, error)) (*idleLease, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -163,7 +164,8 @@ func (p *idlePool) cancelWait(key any, h *host, waiter chan grant) {
 	p.closeAll(dead)
 }
 
-func (p *idlePool) dial(ctx context.Context, key any, dial func(context.Context) (any, error)) (*idleLease, error) {
+func (p *idlePool) dial(ctx context.Context, key any,
+	dial func(context.Context) (any, error)) (*idleLease, error) {
 	done := false
 	defer func() { // even if dial panics
 		if !done {

@@ -36,7 +36,10 @@ func URIListPart(comment string, e fetch.Entry) Part {
 // unblock the sequence.
 func SetParts(resp *fetch.Response, parts iter.Seq2[Part, error], close func() error) {
 	l := &listing{parts: parts, close: close}
-	resp.Body, resp.Parse = l, func(r io.Reader) iter.Seq2[fetch.Entry, error] { return EntriesAlong(r, l.take) }
+	resp.Body, resp.Parse = l, func(r io.Reader) iter.Seq2[fetch.Entry, error] {
+		return EntriesAlong(r,
+			l.take)
+	}
 }
 
 // EntriesAlong reads r to its end and yields the entries that take returns after each read. It

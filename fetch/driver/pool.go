@@ -146,15 +146,17 @@ func (o *PoolOptions[C]) closedByPeer() func(any) bool {
 // methods of the pool. If MaxOpen is reached, Get waits. Waiters are served in order of arrival.
 //
 // If ctx ends the wait, the error is context.Cause(ctx). Errors of dial are returned unchanged.
-func (p *Pool[K, C]) Get(ctx context.Context, key K, prefer func(C) bool, dial func(context.Context) (C, error)) (*Lease[K, C], error) {
+func (p *Pool[K, C]) Get(ctx context.Context, key K, prefer func(C) bool,
+	dial func(context.Context) (C, error)) (*Lease[K, C], error) {
 	var preferred func(any) bool
 	if prefer != nil {
 		preferred = func(c any) bool { return prefer(c.(C)) }
 	}
-	l, err := p.pool.Get(ctx, scopedKey{key, p.env.Scope(ctx)}, preferred, func(ctx context.Context) (any, error) {
-		c, err := dial(ctx)
-		return c, err
-	})
+	l, err := p.pool.Get(ctx, scopedKey{key, p.env.Scope(ctx)}, preferred,
+		func(ctx context.Context) (any, error) {
+			c, err := dial(ctx)
+			return c, err
+		})
 	if err != nil {
 		return nil, err
 	}

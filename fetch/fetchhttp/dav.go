@@ -62,7 +62,8 @@ func (h *davHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			io.WriteString(w, finiteDepth)
 			return
 		}
-		dav := webdav.Handler{Prefix: h.prefix, FileSystem: &davFS{fsys: h.fsys}, LockSystem: webdav.NewMemLS()}
+		dav := webdav.Handler{Prefix: h.prefix, FileSystem: &davFS{fsys: h.fsys},
+			LockSystem: webdav.NewMemLS()}
 		dav.ServeHTTP(w, r)
 	default:
 		w.Header().Set("Allow", davMethods)

@@ -38,7 +38,8 @@ func (s *secureHosts) add(u uri.URI) {
 // upgraded returns the URL that the proxy retrieves for one of a client without TLS.
 func (p *Proxy) upgraded(u uri.URI) uri.URI {
 	if u.Port(80) == 80 && p.secure.has(u.WithoutPort(80)) {
-		if secure, err := uri.Parse("https" + strings.TrimPrefix(u.WithoutPort(80).String(), "http")); err == nil {
+		if secure, err := uri.Parse("https" +
+			strings.TrimPrefix(u.WithoutPort(80).String(), "http")); err == nil {
 			return secure
 		}
 	}
@@ -146,7 +147,8 @@ func (l *plainLinks) replace() {
 		}
 		rest := l.in[i+len(secureLink):]
 		end := bytes.IndexFunc(rest, func(r rune) bool {
-			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-')
+			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' ||
+				r == '-')
 		})
 		if end < 0 && len(rest) <= maxHost && l.err == nil {
 			l.out, l.in = append(l.out, l.in[:i]...), l.in[i:]

@@ -59,9 +59,11 @@ const (
 // without and with TLS.
 func LoadTunnel(env fetch.Env, reg *fetch.Registry) {
 	for _, name := range []string{tunnelScheme, tlsTunnelScheme} {
-		reg.Register(fetch.Scheme{Name: name, Port: 443, Ops: []fetch.Op{fetch.OpDial}, Summary: "a connection",
+		reg.Register(fetch.Scheme{Name: name, Port: 443, Ops: []fetch.Op{fetch.OpDial},
+			Summary: "a connection",
 			Driver: fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
-				conn, err := env.Dial(ctx, "tcp", net.JoinHostPort(req.URL.Host(), strconv.Itoa(int(req.URL.Port(443)))))
+				conn, err := env.Dial(ctx, "tcp",
+					net.JoinHostPort(req.URL.Host(), strconv.Itoa(int(req.URL.Port(443)))))
 				if err == nil && name == tlsTunnelScheme {
 					cfg := env.TLSConfig(ctx, req.URL.Host())
 					cfg.NextProtos = []string{"http/1.1"}
@@ -88,7 +90,8 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodConnect:
 		p.connect(w, r)
-	case r.URL.Scheme == "" && r.Host != "" && p.Login == nil && r.Host != g.own && !isLocalhost(r.Host, g.own):
+	case r.URL.Scheme == "" && r.Host != "" && p.Login == nil && r.Host != g.own &&
+		!isLocalhost(r.Host, g.own):
 		http.Error(w, "unknown host name", http.StatusMisdirectedRequest) // DNS rebinding
 	case r.URL.Scheme == "" || r.URL.Scheme == "http" && r.URL.Host == g.own:
 		g.ServeHTTP(w, r)
@@ -237,7 +240,8 @@ func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, err error, locati
 	a := refusal(err)
 	switch {
 	case errors.Is(err, errRedirected) && errors.As(err, &e):
-		a = httpRefusal(&fetch.Error{Header: e.Header, Reply: e.Reply}, cmp.Or(e.Reply.Code, http.StatusFound))
+		a = httpRefusal(&fetch.Error{Header: e.Header, Reply: e.Reply},
+			cmp.Or(e.Reply.Code, http.StatusFound))
 		a.header.Del("Content-Length") // the content of a redirect is not kept
 		a.header.Set("Location", location)
 		a.body = http.NoBody

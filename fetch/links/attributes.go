@@ -64,7 +64,8 @@ func spansOf(list []span, name string, attrs []html.Attribute) []span {
 			}
 		case "content":
 			how, _ := value(attrs, "http-equiv")
-			if s, ok := refresh(i, a.Val); ok && name == "meta" && strings.EqualFold(strings.TrimSpace(how), "refresh") {
+			if s, ok := refresh(i, a.Val); ok && name == "meta" &&
+				strings.EqualFold(strings.TrimSpace(how), "refresh") {
 				list = append(list, s)
 			}
 			continue

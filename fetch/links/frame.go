@@ -99,7 +99,8 @@ func (f *framer) doctype() {
 func (f *framer) write(text []byte) {
 	switch f.content {
 	case shown:
-		escapeText.WriteString(f.out, strings.TrimPrefix(strings.ToValidUTF8(string(text), "\uFFFD"), "\uFEFF"))
+		escapeText.WriteString(f.out,
+			strings.TrimPrefix(strings.ToValidUTF8(string(text), "\uFFFD"), "\uFEFF"))
 	case styles:
 		f.style(strings.ToValidUTF8(string(rewriteCSS(text, f.base, "css", f.convert)), "\uFFFD"))
 	}

@@ -246,12 +246,13 @@ var breakouts = set("b big blockquote body br center code dd div dl dt em embed 
 type class byte
 
 const (
-	untracked     class = 1 << iota // has no end tag, or its tags close nothing else
-	formatting                      // may overlap with blocks
-	isBlock                         // is not closed by the end tags of others, except those of blocks around it
-	tablePart                       // is closed by the parts of tables only
-	lacksEnd                        // ends before another one of its kind
-	endsParagraph                   // ends a p element
+	untracked  class = 1 << iota // has no end tag, or its tags close nothing else
+	formatting                   // may overlap with blocks
+	// is not closed by the end tags of others, except those of blocks around it
+	isBlock
+	tablePart     // is closed by the parts of tables only
+	lacksEnd      // ends before another one of its kind
+	endsParagraph // ends a p element
 )
 
 // classes holds the classes of elements (HTML, sections 13.2.4.2 and 13.2.6.4.7).

@@ -191,7 +191,8 @@ func respond(req *fetch.Request, e fetch.Entry) (*fetch.Response, error) {
 	case fetch.OpList:
 		return nil, fail(fetch.ErrNotRetrievable, "not a directory: %w", errors.ErrUnsupported)
 	}
-	return nil, fail(fetch.ErrNotRetrievable, "members of archives have no sessions: %w", errors.ErrUnsupported)
+	return nil, fail(fetch.ErrNotRetrievable, "members of archives have no sessions: %w",
+		errors.ErrUnsupported)
 }
 
 // listType is the media type of a listing (RFC 2483, section 5).

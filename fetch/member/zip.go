@@ -184,7 +184,8 @@ func (a *archive) random() (io.ReaderAt, int64, error) {
 			return bytes.NewReader(whole), int64(len(whole)), nil
 		}
 	}
-	err := fail(fetch.ErrNotRetrievable, "the server has no ranges, which a zip file of more than %d bytes takes", maxWhole)
+	err := fail(fetch.ErrNotRetrievable,
+		"the server has no ranges, which a zip file of more than %d bytes takes", maxWhole)
 	err.Hint = hintWhole
 	return nil, 0, err
 }
@@ -252,7 +253,8 @@ func checkEnd(r io.ReaderAt, size int64) (int64, error) {
 	}
 	switch {
 	case length > maxDirectory:
-		err := fail(fetch.ErrTooLarge, "the directory of the zip file has %d bytes, more than %d", length, maxDirectory)
+		err := fail(fetch.ErrTooLarge, "the directory of the zip file has %d bytes, more than %d", length,
+			maxDirectory)
 		err.Hint = hintWhole
 		return 0, err
 	case files > length/recordSize || length > uint64(size):

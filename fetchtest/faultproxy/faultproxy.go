@@ -26,18 +26,20 @@ type Kind uint8
 
 // The faults. Over UDP, After lies within a datagram.
 const (
-	None      Kind = iota
-	Delay          // delays everything, in both directions, by Fault.Delay
-	Chop           // splits everything, in both directions, into small pieces; UDP: swaps a datagram with the next
-	Stall          // sends nothing more and keeps the connection open
-	Cut            // closes the connection; UDP: drops a datagram
-	Reset          // resets the connection; UDP: closes the port
-	HalfClose      // closes the server's direction only; UDP: like Stall
-	Flip           // changes one bit
-	Duplicate      // repeats some bytes; UDP: repeats a datagram
+	None  Kind = iota
+	Delay      // delays everything, in both directions, by Fault.Delay
+	// splits everything, in both directions, into small pieces; UDP: swaps a datagram with the next
+	Chop
+	Stall     // sends nothing more and keeps the connection open
+	Cut       // closes the connection; UDP: drops a datagram
+	Reset     // resets the connection; UDP: closes the port
+	HalfClose // closes the server's direction only; UDP: like Stall
+	Flip      // changes one bit
+	Duplicate // repeats some bytes; UDP: repeats a datagram
 )
 
-var kindNames = [...]string{"none", "delay", "chop", "stall", "cut", "reset", "half-close", "bit flip", "duplicate"}
+var kindNames = [...]string{"none", "delay", "chop", "stall", "cut", "reset", "half-close", "bit flip",
+	"duplicate"}
 
 // String returns the fault's name.
 func (k Kind) String() string {

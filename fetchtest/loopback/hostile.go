@@ -107,7 +107,8 @@ func (r *reply) part(b []byte, fields ...string) {
 	if n, err := strconv.Atoi(last); err == nil && n < to {
 		to = n
 	}
-	r.head(206, append(fields, length(to+1-from), fmt.Sprintf("Content-Range: bytes %d-%d/%d", from, to, len(b)))...)
+	r.head(206, append(fields, length(to+1-from),
+		fmt.Sprintf("Content-Range: bytes %d-%d/%d", from, to, len(b)))...)
 	r.send(b[from : to+1])
 }
 
@@ -139,60 +140,70 @@ var lies = []Lie{
 		r.head(200, "Transfer-Encoding: chunked")
 		r.send(fmt.Appendf(nil, "%x\r\n%s\r\n", hostileSize/2, first[:hostileSize/2]))
 	}},
-	{Name: "unmarked", Does: "states no length and closes the connection after half of the body", serve: func(r *reply) {
-		r.head(200)
-		r.send(first[:hostileSize/2])
-	}},
-	{Name: "digest", Does: "sends a body that differs from its digest (Repr-Digest, Digest, Content-MD5)", serve: func(r *reply) {
-		sum := sha256.Sum256(first)
-		text := base64.StdEncoding.EncodeToString(sum[:])
-		changed := bytes.Clone(first)
-		changed[hostileSize/2] ^= 1
-		r.part(changed, "Repr-Digest: sha-256=:"+text+":", "Digest: SHA-256="+text, "Content-MD5: AAAAAAAAAAAAAAAAAAAAAA==")
-	}},
+	{Name: "unmarked", Does: "states no length and closes the connection after half of the body",
+		serve: func(r *reply) {
+			r.head(200)
+			r.send(first[:hostileSize/2])
+		}},
+	{Name: "digest", Does: "sends a body that differs from its digest (Repr-Digest, Digest, Content-MD5)",
+		serve: func(r *reply) {
+			sum := sha256.Sum256(first)
+			text := base64.StdEncoding.EncodeToString(sum[:])
+			changed := bytes.Clone(first)
+			changed[hostileSize/2] ^= 1
+			r.part(changed, "Repr-Digest: sha-256=:"+text+":", "Digest: SHA-256="+text,
+				"Content-MD5: AAAAAAAAAAAAAAAAAAAAAA==")
+		}},
 	{Name: "breaks-off", Does: "breaks off", Whole: first, serve: func(r *reply) {
 		if !r.half(etag1) {
 			r.part(first, etag1)
 		}
 	}},
-	{Name: "changed", Does: "breaks off, then has another file, and respects If-Range", Whole: second, serve: func(r *reply) {
-		if r.half(etag1) {
-			return
-		}
-		if _, ranged := r.from(); ranged && r.Header.Get("If-Range") != "" && r.Header.Get("If-Range") != `"2"` {
-			r.head(200, etag2, length(hostileSize))
-			r.send(second)
-			return
-		}
-		r.part(second, etag2)
-	}},
-	{Name: "changed-ignored", Does: "breaks off, then has another file, and ignores If-Range", Whole: second, serve: func(r *reply) {
-		if !r.half(etag1) {
+	{Name: "changed", Does: "breaks off, then has another file, and respects If-Range", Whole: second,
+		serve: func(r *reply) {
+			if r.half(etag1) {
+				return
+			}
+			if _, ranged := r.from(); ranged && r.Header.Get("If-Range") != "" &&
+				r.Header.Get("If-Range") != `"2"` {
+				r.head(200, etag2, length(hostileSize))
+				r.send(second)
+				return
+			}
 			r.part(second, etag2)
-		}
-	}},
-	{Name: "changed-unnamed", Does: "breaks off, then has another file, without entity tags and times", Whole: second, serve: func(r *reply) {
-		if !r.half() {
-			r.part(second)
-		}
-	}},
-	{Name: "offset", Does: "breaks off, then sends the beginning instead of the requested range", Whole: first, serve: func(r *reply) {
-		if r.half(etag1) {
-			return
-		}
-		if _, ranged := r.from(); ranged {
-			r.head(206, etag1, length(hostileSize), fmt.Sprintf("Content-Range: bytes 0-%d/%d", hostileSize-1, hostileSize))
-			r.send(first)
-			return
-		}
-		r.part(first, etag1)
-	}},
-	{Name: "no-ranges", Does: "breaks off, then sends the whole file instead of the requested range", Whole: first, serve: func(r *reply) {
-		if !r.half(etag1) {
-			r.head(200, etag1, length(hostileSize))
-			r.send(first)
-		}
-	}},
+		}},
+	{Name: "changed-ignored", Does: "breaks off, then has another file, and ignores If-Range", Whole: second,
+		serve: func(r *reply) {
+			if !r.half(etag1) {
+				r.part(second, etag2)
+			}
+		}},
+	{Name: "changed-unnamed", Does: "breaks off, then has another file, without entity tags and times",
+		Whole: second, serve: func(r *reply) {
+			if !r.half() {
+				r.part(second)
+			}
+		}},
+	{Name: "offset", Does: "breaks off, then sends the beginning instead of the requested range",
+		Whole: first, serve: func(r *reply) {
+			if r.half(etag1) {
+				return
+			}
+			if _, ranged := r.from(); ranged {
+				r.head(206, etag1, length(hostileSize),
+					fmt.Sprintf("Content-Range: bytes 0-%d/%d", hostileSize-1, hostileSize))
+				r.send(first)
+				return
+			}
+			r.part(first, etag1)
+		}},
+	{Name: "no-ranges", Does: "breaks off, then sends the whole file instead of the requested range",
+		Whole: first, serve: func(r *reply) {
+			if !r.half(etag1) {
+				r.head(200, etag1, length(hostileSize))
+				r.send(first)
+			}
+		}},
 	{Name: "error-page", Does: "replies 404 with a page", serve: func(r *reply) {
 		page := []byte("<p>Not here.\n")
 		r.head(404, "Content-Type: text/html", length(len(page)))

@@ -105,7 +105,8 @@ func Schemes() (names []string) {
 func New(opts Options) (*Servers, error) {
 	serverTLS, clientTLS := servers.Certificate()
 	v := &Servers{Roots: clientTLS.RootCAs, serverTLS: serverTLS,
-		PEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: serverTLS.Certificates[0].Certificate[0]})}
+		PEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE",
+			Bytes: serverTLS.Certificates[0].Certificate[0]})}
 	for _, name := range opts.Schemes {
 		if !slices.Contains(Schemes(), name) {
 			return nil, fmt.Errorf("no server for %q", name)
@@ -202,7 +203,8 @@ var starters = []starter{
 		return running(s, func(s *ftpd.Server) string { return s.Addr }, err)
 	}},
 	{scheme: "gopher", path: "/9/large.bin", start: func(_ *Servers, listen, public string) (Server, error) {
-		s, err := gopherd.New(gopherd.Options{Tree: Tree, Text: true, Plus: true, Listen: listen, Public: public})
+		s, err := gopherd.New(gopherd.Options{Tree: Tree, Text: true, Plus: true, Listen: listen,
+			Public: public})
 		return running(s, func(s *gopherd.Server) string { return s.Addr }, err)
 	}},
 	{scheme: "finger", path: "/alice", start: func(_ *Servers, listen, _ string) (Server, error) {
@@ -210,9 +212,10 @@ var starters = []starter{
 			"alice": "Login: alice\r\nPlan:\r\nEat a pear.\r\n"}}))
 	}},
 	{scheme: "whois", path: "/example.org", start: func(_ *Servers, listen, _ string) (Server, error) {
-		return base(queryd.New(queryd.Options{Scheme: "whois", Listen: listen, Reply: func(query string) string {
-			return "domain: " + query + "\r\nholder: Alice\r\n"
-		}}))
+		return base(queryd.New(queryd.Options{Scheme: "whois", Listen: listen,
+			Reply: func(query string) string {
+				return "domain: " + query + "\r\nholder: Alice\r\n"
+			}}))
 	}},
 	{scheme: "dict", path: "/d:pear", start: func(_ *Servers, listen, _ string) (Server, error) {
 		return base(dictd.New(dictd.Options{Listen: listen, Words: map[string]string{
@@ -222,8 +225,9 @@ var starters = []starter{
 		return base(telnetd.New(telnetd.Options{Listen: listen}))
 	}},
 	{scheme: "nntp", path: "/example.fruit/1", start: func(_ *Servers, listen, _ string) (Server, error) {
-		return base(nntpd.New(nntpd.Options{Listen: listen, Groups: []nntpd.Group{{Name: "example.fruit", Description: "All about fruit",
-			Articles: []nntpd.Article{{ID: "<pear@example.org>", Text: Message}}}}}))
+		return base(nntpd.New(nntpd.Options{Listen: listen,
+			Groups: []nntpd.Group{{Name: "example.fruit", Description: "All about fruit",
+				Articles: []nntpd.Article{{ID: "<pear@example.org>", Text: Message}}}}}))
 	}},
 	{scheme: "wais", path: "/fruit?pear", start: func(v *Servers, listen, public string) (Server, error) {
 		s, err := waisd.New(waisd.Options{Tree: Tree, Listen: listen, Public: public})
@@ -234,10 +238,11 @@ var starters = []starter{
 		return base(csod.New(csod.Options{Listen: listen, Replies: map[string]string{
 			"pear": "-200:1:    name: Alice Pear\r\n-200:1:   email: alice@example.org\r\n"}}))
 	}},
-	{scheme: "prospero", path: "//large.bin", datagrams: true, start: func(_ *Servers, listen, public string) (Server, error) {
-		s, err := prosperod.New(prosperod.Options{Tree: Tree, Listen: listen, Public: public})
-		return running(s, func(s *prosperod.Server) string { return s.Addr }, err)
-	}},
+	{scheme: "prospero", path: "//large.bin", datagrams: true,
+		start: func(_ *Servers, listen, public string) (Server, error) {
+			s, err := prosperod.New(prosperod.Options{Tree: Tree, Listen: listen, Public: public})
+			return running(s, func(s *prosperod.Server) string { return s.Addr }, err)
+		}},
 	{scheme: "https", path: "/large.bin", start: func(v *Servers, listen, _ string) (Server, error) {
 		return web(listen, v.serverTLS)
 	}},
@@ -246,7 +251,8 @@ var starters = []starter{
 		return running(s, func(s *ftpd.Server) string { return s.Addr }, err)
 	}},
 	{scheme: "gophers", path: "/9/large.bin", start: func(v *Servers, listen, public string) (Server, error) {
-		s, err := gopherd.New(gopherd.Options{Tree: Tree, Text: true, TLS: v.serverTLS, Listen: listen, Public: public})
+		s, err := gopherd.New(gopherd.Options{Tree: Tree, Text: true, TLS: v.serverTLS, Listen: listen,
+			Public: public})
 		return running(s, func(s *gopherd.Server) string { return s.Addr }, err)
 	}},
 	{scheme: "gemini", path: "/large.bin", start: func(v *Servers, listen, _ string) (Server, error) {
@@ -258,10 +264,11 @@ var starters = []starter{
 	{scheme: "nex", path: "/large.bin", start: func(_ *Servers, listen, _ string) (Server, error) {
 		return base(nexd.New(nexd.Options{Tree: Tree, Listen: listen}))
 	}},
-	{scheme: "tftp", path: "/large.bin", datagrams: true, start: func(_ *Servers, listen, _ string) (Server, error) {
-		s, err := tftpd.New(tftpd.Options{Tree: Tree, Listen: listen})
-		return running(s, func(s *tftpd.Server) string { return s.Addr }, err)
-	}},
+	{scheme: "tftp", path: "/large.bin", datagrams: true,
+		start: func(_ *Servers, listen, _ string) (Server, error) {
+			s, err := tftpd.New(tftpd.Options{Tree: Tree, Listen: listen})
+			return running(s, func(s *tftpd.Server) string { return s.Addr }, err)
+		}},
 	{scheme: "nfs", path: "/large.bin", start: func(_ *Servers, listen, _ string) (Server, error) {
 		s, err := nfsd.New(nfsd.Options{Tree: Tree, Listen: listen})
 		return running(s, func(s *nfsd.Server) string { return s.Addr }, err)

@@ -23,9 +23,11 @@ var certificate = sync.OnceValues(func() (tls.Certificate, *x509.CertPool) {
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test server"},
 		// The clock of testing/synctest starts in 2000, and the first caller creates the
 		// certificate for all.
-		NotBefore: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), NotAfter: time.Date(2199, 1, 1, 0, 0, 0, 0, time.UTC),
+		NotBefore: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), NotAfter: time.Date(2199, 1, 1, 0, 0, 0, 0,
+			time.UTC),
 		IsCA: true, BasicConstraintsValid: true, // so that clients can trust it as a root
-		DNSNames: []string{"localhost", "example.com"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+		DNSNames: []string{"localhost", "example.com"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1),
+			net.IPv6loopback},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -45,5 +47,6 @@ var certificate = sync.OnceValues(func() (tls.Certificate, *x509.CertPool) {
 // process. The server prefers X25519 without ML-KEM, which takes less time.
 func Certificate() (server, client *tls.Config) {
 	cert, roots := certificate()
-	return &tls.Config{Certificates: []tls.Certificate{cert}, CurvePreferences: []tls.CurveID{tls.X25519}}, &tls.Config{RootCAs: roots}
+	return &tls.Config{Certificates: []tls.Certificate{cert},
+		CurvePreferences: []tls.CurveID{tls.X25519}}, &tls.Config{RootCAs: roots}
 }

@@ -36,7 +36,8 @@ const (
 	Noise
 )
 
-var faultNames = [...]string{"none", "cut", "reset", "half-close", "stall", "short", "abort", "endless", "drip", "split", "noise"}
+var faultNames = [...]string{"none", "cut", "reset", "half-close", "stall", "short", "abort", "endless",
+	"drip", "split", "noise"}
 
 // String returns the fault's name.
 func (f Fault) String() string {

@@ -20,7 +20,8 @@ func Client(t testing.TB, conv *Conversation, addr string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &client{t: t, conv: conv, host: host, port: port, ports: map[string]string{}, played: map[string]chan struct{}{}}
+	c := &client{t: t, conv: conv, host: host, port: port, ports: map[string]string{},
+		played: map[string]chan struct{}{}}
 	for _, sc := range conv.main() {
 		c.play(sc, port)
 	}

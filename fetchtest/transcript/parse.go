@@ -122,7 +122,8 @@ func parseStep(text string) (step, error) {
 		}
 	case '!':
 		word, name, named := strings.Cut(finish, " ")
-		st.action, st.wait = map[string]action{"close": closeConn, "reset": reset, "stall": stall, "wait": wait}[word], name
+		st.action, st.wait = map[string]action{"close": closeConn, "reset": reset, "stall": stall,
+			"wait": wait}[word], name
 		if st.action == say || named != (st.action == wait) || st.client && st.action != closeConn {
 			return step{}, bad
 		}

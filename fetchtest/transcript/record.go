@@ -43,7 +43,8 @@ func (p Piece) String() string {
 // set, Replay first records the transcript: start starts the servers, and run talks to them. Its
 // first connection leads to the first server, and so on; further connections lead to the last.
 // Script formats the pieces of a connection as steps. The comment at the start of the file is kept.
-func Replay(t testing.TB, path string, start func() (addrs []string), run func(addr string), script func([]Piece) string) {
+func Replay(t testing.TB, path string, start func() (addrs []string), run func(addr string),
+	script func([]Piece) string) {
 	t.Helper()
 	capture(t, path, start, run, script)
 	conv, err := Load(path)
@@ -53,7 +54,8 @@ func Replay(t testing.TB, path string, start func() (addrs []string), run func(a
 	run(Server(t, conv))
 }
 
-func capture(t testing.TB, path string, start func() (addrs []string), run func(addr string), script func([]Piece) string) {
+func capture(t testing.TB, path string, start func() (addrs []string), run func(addr string),
+	script func([]Piece) string) {
 	t.Helper()
 	if os.Getenv("URLGET_WRITE") == "" {
 		return
@@ -65,7 +67,8 @@ func capture(t testing.TB, path string, start func() (addrs []string), run func(
 		archive.Comment = old.Comment
 	}
 	for i, pieces := range conns() {
-		archive.Files = append(archive.Files, txtar.File{Name: fmt.Sprintf("connection %d", i+1), Data: []byte(script(pieces))})
+		archive.Files = append(archive.Files,
+			txtar.File{Name: fmt.Sprintf("connection %d", i+1), Data: []byte(script(pieces))})
 	}
 	if err := os.WriteFile(path, txtar.Format(archive), 0o666); err != nil {
 		t.Fatal(err)

@@ -106,7 +106,8 @@ func (s *server) accept(l *net.TCPListener, scripts []*script) {
 			}
 			return
 		case i >= len(scripts):
-			s.errorf("%s: the client made one connection too many to the port of %q", s.conv.name, scripts[0].name)
+			s.errorf("%s: the client made one connection too many to the port of %q", s.conv.name,
+				scripts[0].name)
 			conn.Close()
 		default:
 			s.wg.Go(func() { s.serve(conn, scripts[i]) })

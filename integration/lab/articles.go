@@ -76,8 +76,9 @@ var articles = []article{
 			"Gr=C3=BC=C3=9Fe\n" +
 			"--=_lab\nContent-Type: application/octet-stream; name=octets.bin\nContent-ID: <octets@lab.invalid>\n" +
 			"Content-Transfer-Encoding: base64\n\nAAECA/79/P8=\n--=_lab--\n"},
-	{id: "<a/b%c+d&e$f@lab.invalid>", groups: GroupOther, subject: "A message-id that is hard to put into a URL",
-		body: "Hard to name.\n"},
+	{id: "<a/b%c+d&e$f@lab.invalid>", groups: GroupOther,
+		subject: "A message-id that is hard to put into a URL",
+		body:    "Hard to name.\n"},
 	{id: "<long@lab.invalid>", groups: GroupOther, subject: "A long article",
 		body: strings.Repeat("All work and no play makes a long article of it.\n", 4000)},
 	{id: "<private@lab.invalid>", groups: GroupPrivate, subject: "For those who have authenticated",

@@ -52,7 +52,8 @@ func startContainer(image string, folders ...string) (*container, error) {
 
 // wrap returns the command line that runs line in the container.
 func (c *container) wrap(line, env []string, dir string, o owner) []string {
-	args := []string{"docker", "exec", "--interactive", "--workdir", dir, "--user", fmt.Sprintf("%d:%d", o.uid, o.gid)}
+	args := []string{"docker", "exec", "--interactive", "--workdir", dir, "--user",
+		fmt.Sprintf("%d:%d", o.uid, o.gid)}
 	for _, pair := range env {
 		args = append(args, "--env", pair)
 	}

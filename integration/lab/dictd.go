@@ -9,7 +9,8 @@ import (
 var dictd = &service{
 	name: "dictd",
 	ports: []port{
-		{name: "plain", published: 28165, greeting: greeting{send: "SHOW DB\r\nQUIT\r\n", want: "testdict \"urlget lab\""}},
+		{name: "plain", published: 28165,
+			greeting: greeting{send: "SHOW DB\r\nQUIT\r\n", want: "testdict \"urlget lab\""}},
 	},
 	accounts: true, // AUTH is possible, but not required
 	programs: []string{"dictd", "dictfmt", "dictzip"},

@@ -8,8 +8,10 @@ import "strings"
 var ganesha = &service{
 	name: "ganesha",
 	ports: []port{
-		{name: "nfs", published: 28204, greeting: greeting{send: nfsNull, want: "x\x00\x00\x00\x01\x00\x00\x00\x00"}},
-		{name: "mount", published: 28205, greeting: greeting{send: mountNull, want: "x\x00\x00\x00\x01\x00\x00\x00\x00"}},
+		{name: "nfs", published: 28204,
+			greeting: greeting{send: nfsNull, want: "x\x00\x00\x00\x01\x00\x00\x00\x00"}},
+		{name: "mount", published: 28205,
+			greeting: greeting{send: mountNull, want: "x\x00\x00\x00\x01\x00\x00\x00\x00"}},
 	},
 	programs: []string{"ganesha.nfsd", "rpcbind"},
 	asRoot:   true,
@@ -22,7 +24,8 @@ var ganesha = &service{
 		}
 		p.env = append(p.env, "LD_LIBRARY_PATH="+at+"/usr/lib/ganesha")
 		p.wrapper = append(p.wrapper, "@DIR@/ganesharoom")
-		return p.spawn("ganesha.nfsd", "-F", "-f", "@DIR@/ganesha.conf", "-L", "@DIR@/log/ganesha.log", "-p", "@DIR@/ganesha.pid", "-N", "NIV_EVENT")
+		return p.spawn("ganesha.nfsd", "-F", "-f", "@DIR@/ganesha.conf", "-L", "@DIR@/log/ganesha.log", "-p",
+			"@DIR@/ganesha.pid", "-N", "NIV_EVENT")
 	},
 }
 

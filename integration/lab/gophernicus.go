@@ -5,7 +5,8 @@ package lab
 var gophernicus = &service{
 	name: "gophernicus",
 	ports: []port{
-		{name: "plain", published: 28150, greeting: greeting{send: "/gopher\r\n", want: "iWelcome to the lab."}},
+		{name: "plain", published: 28150,
+			greeting: greeting{send: "/gopher\r\n", want: "iWelcome to the lab."}},
 	},
 	programs: []string{"gophernicus", "socat"},
 	// In selectors, it treats ? as the start of a query, and decodes those that start with # or %.

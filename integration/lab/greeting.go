@@ -74,7 +74,8 @@ func (g greeting) dial(ctx context.Context, addr string) (net.Conn, error) {
 	for port := 1023; ; port-- {
 		d.LocalAddr = &net.TCPAddr{Port: port}
 		conn, err := d.DialContext(ctx, "tcp", addr)
-		if err == nil || port == 900 || !errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, syscall.EADDRNOTAVAIL) {
+		if err == nil || port == 900 ||
+			!errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, syscall.EADDRNOTAVAIL) {
 			return conn, err
 		}
 	}

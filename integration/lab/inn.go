@@ -17,9 +17,10 @@ var inn = &service{
 		{name: "tls", published: 28172, greeting: greeting{tls: true, send: group, want: "\r\n211 "}},
 	},
 	accounts: true,
-	programs: []string{"usr/lib/news/bin/innd", "usr/lib/news/bin/nnrpd-ssl", "usr/lib/news/bin/makedbz", "rnews"},
-	asRoot:   true,
-	start:    startINN,
+	programs: []string{"usr/lib/news/bin/innd", "usr/lib/news/bin/nnrpd-ssl", "usr/lib/news/bin/makedbz",
+		"rnews"},
+	asRoot: true,
+	start:  startINN,
 }
 
 // group is a reader's first command.
@@ -50,7 +51,8 @@ func startINN(p *process) error {
 			return err
 		}
 	}
-	for name, content := range map[string][]byte{"key.pem": keyPEM, "db/active.times": nil, "db/history": nil} {
+	for name, content := range map[string][]byte{"key.pem": keyPEM, "db/active.times": nil,
+		"db/history": nil} {
 		if err := p.write("inn/"+name, content, 0o600); err != nil {
 			return err
 		}
@@ -76,7 +78,8 @@ func startINN(p *process) error {
 	if err := p.run(batch, "rnews", "-N"); err != nil {
 		return err
 	}
-	if err := p.spawn("usr/lib/news/bin/nnrpd-ssl", "-D", "-f", "-b", "@HOST@", "-p", "@PORT_STARTTLS@"); err != nil {
+	if err := p.spawn("usr/lib/news/bin/nnrpd-ssl", "-D", "-f", "-b", "@HOST@", "-p",
+		"@PORT_STARTTLS@"); err != nil {
 		return err
 	}
 	return p.spawn("usr/lib/news/bin/nnrpd-ssl", "-D", "-f", "-S", "-b", "@HOST@", "-p", "@PORT_TLS@")

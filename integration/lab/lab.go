@@ -135,7 +135,8 @@ func Start(t testing.TB, name string) *Server {
 			return s
 		}
 		if !m.process {
-			skip(t, fmt.Sprintf("%s does not respond in docker-compose (%v): run integration/lab-up.sh", name, err))
+			skip(t, fmt.Sprintf("%s does not respond in docker-compose (%v): run integration/lab-up.sh", name,
+				err))
 		}
 	}
 	return startProcess(t, svc, root, "")

@@ -5,7 +5,8 @@ package lab
 var mollyBrown = &service{
 	name: "molly-brown",
 	ports: []port{
-		{name: "plain", published: 28196, greeting: greeting{tls: true, send: "gemini://localhost/\r\n", want: "# Directory listing"}},
+		{name: "plain", published: 28196,
+			greeting: greeting{tls: true, send: "gemini://localhost/\r\n", want: "# Directory listing"}},
 	},
 	programs: []string{"molly-brown"},
 	start: func(p *process) error {

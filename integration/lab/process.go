@@ -74,7 +74,8 @@ func startProcess(t testing.TB, svc *service, root, image string) *Server {
 		}
 		var missing string
 		if programs, missing = svc.find(find); missing != "" {
-			skip(t, fmt.Sprintf("%s is not installed (for %s): run integration/packages.sh", missing, svc.name))
+			skip(t, fmt.Sprintf("%s is not installed (for %s): run integration/packages.sh", missing,
+				svc.name))
 		}
 	}
 	var p *process

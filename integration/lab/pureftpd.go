@@ -21,7 +21,8 @@ var pureFTPd = &service{
 		if err := p.config("pureftpd.passwd"); err != nil {
 			return err
 		}
-		if err := p.run("", "pure-pw", "mkdb", "@DIR@/pureftpd.pdb", "-f", "@DIR@/pureftpd.passwd"); err != nil {
+		if err := p.run("", "pure-pw", "mkdb", "@DIR@/pureftpd.pdb", "-f",
+			"@DIR@/pureftpd.passwd"); err != nil {
 			return err
 		}
 		return p.spawn("pure-ftpd", "-4", "-S", "@HOST@,@PORT_PLAIN@", "-H",

@@ -5,7 +5,8 @@ package lab
 var pygopherd = &service{
 	name: "pygopherd",
 	ports: []port{
-		{name: "plain", published: 28155, greeting: greeting{send: "/gopher\r\n", want: "iWelcome to the lab."}},
+		{name: "plain", published: 28155,
+			greeting: greeting{send: "/gopher\r\n", want: "iWelcome to the lab."}},
 		{name: "tls", published: 28155, sameAs: "plain", greeting: greeting{
 			tls: true, send: "/gopher\r\n", want: "iWelcome to the lab."}},
 	},

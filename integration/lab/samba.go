@@ -32,7 +32,8 @@ var sambaVariants = &service{
 	asRoot:    true,
 	mounts:    true,
 	start: func(p *process) error {
-		p.values["PORT_SMB"] = p.values[portValue(p.ports[0].name)] // each variant has an option with its own port
+		// each variant has an option with its own port
+		p.values["PORT_SMB"] = p.values[portValue(p.ports[0].name)]
 		if err := p.configureSamba(); err != nil {
 			return err
 		}
@@ -59,7 +60,8 @@ func variants() (all [][]string) {
 
 func variantPorts() (ports []port) {
 	for i, v := range variants() {
-		ports = append(ports, port{name: v[0], published: 28211 + i, greeting: greeting{send: sambaHello, want: "\x00\x00"}})
+		ports = append(ports, port{name: v[0], published: 28211 + i,
+			greeting: greeting{send: sambaHello, want: "\x00\x00"}})
 	}
 	return ports
 }
@@ -80,7 +82,8 @@ func (p *process) configureSamba() error {
 
 // spawnSamba starts smbd with a folder, a port and options.
 func (p *process) spawnSamba(dir, port string, options ...string) error {
-	args := []string{"-c", `dir=$1; shift; mkdir -p "$dir"; exec "$0" "$@" </dev/null`, // it ends at the end of standard input if that is a pipe
+	// it ends at the end of standard input if that is a pipe
+	args := []string{"-c", `dir=$1; shift; mkdir -p "$dir"; exec "$0" "$@" </dev/null`,
 		p.programs["smbd"], dir, "-F", "--no-process-group", "-s", "@DIR@/smb.conf"}
 	for _, name := range []string{"lock", "state", "cache", "pid"} {
 		options = append(options, name+" directory="+dir)
@@ -92,5 +95,7 @@ func (p *process) spawnSamba(dir, port string, options ...string) error {
 }
 
 // sambaHello is a NEGOTIATE request for the dialects 2.0.2 and 2.1 ([MS-SMB2], section 2.2.3).
-var sambaHello = "\x00\x00\x00\x68\xfeSMB\x40" + strings.Repeat("\x00", 9) + "\x01" + strings.Repeat("\x00", 49) +
-	"\x24\x00\x02\x00\x01" + strings.Repeat("\x00", 7) + strings.Repeat("a", 16) + strings.Repeat("\x00", 8) + "\x02\x02\x10\x02"
+var sambaHello = "\x00\x00\x00\x68\xfeSMB\x40" + strings.Repeat("\x00", 9) + "\x01" +
+	strings.Repeat("\x00", 49) +
+	"\x24\x00\x02\x00\x01" + strings.Repeat("\x00", 7) + strings.Repeat("a", 16) + strings.Repeat("\x00", 8) +
+	"\x02\x02\x10\x02"

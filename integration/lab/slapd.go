@@ -33,5 +33,6 @@ var slapd = &service{
 // SearchRequest with message ID 1, base dc=lab,dc=test, scope baseObject, neverDerefAliases, no
 // limits and the filter (objectClass=*).
 const ldapSearch = "\x30\x33\x02\x01\x01\x63\x2e" +
-	"\x04\x0edc=lab,dc=test" + "\x0a\x01\x00" + "\x0a\x01\x00" + "\x02\x01\x00" + "\x02\x01\x00" + "\x01\x01\x00" +
+	"\x04\x0edc=lab,dc=test" + "\x0a\x01\x00" + "\x0a\x01\x00" + "\x02\x01\x00" + "\x02\x01\x00" +
+	"\x01\x01\x00" +
 	"\x87\x0bobjectClass" + "\x30\x00"

@@ -4,12 +4,14 @@ package lab
 var tftpdHPA = &service{
 	name: "tftpd-hpa",
 	ports: []port{
-		{name: "plain", direct: 28197, greeting: greeting{anyPort: true, send: tftpNone, want: "\x00\x05\x00\x01"}},
+		{name: "plain", direct: 28197,
+			greeting: greeting{anyPort: true, send: tftpNone, want: "\x00\x05\x00\x01"}},
 	},
 	programs: []string{"in.tftpd"},
 	asRoot:   true, // to change its root
 	start: func(p *process) error {
-		return p.spawn("in.tftpd", "--foreground", "--address", "@HOST@:@PORT_PLAIN@", "--user", "nobody", "--secure", "@ROOT@")
+		return p.spawn("in.tftpd", "--foreground", "--address", "@HOST@:@PORT_PLAIN@", "--user", "nobody",
+			"--secure", "@ROOT@")
 	},
 }
 
@@ -17,12 +19,14 @@ var tftpdHPA = &service{
 var atftpd = &service{
 	name: "atftpd",
 	ports: []port{
-		{name: "plain", direct: 28198, greeting: greeting{anyPort: true, send: tftpNone, want: "\x00\x05\x00\x01"}},
+		{name: "plain", direct: 28198,
+			greeting: greeting{anyPort: true, send: tftpNone, want: "\x00\x05\x00\x01"}},
 	},
 	programs: []string{"atftpd"},
 	start: func(p *process) error {
 		p.owner = nobody
-		return p.spawn("atftpd", "--daemon", "--no-fork", "--bind-address", "@HOST@", "--port", "@PORT_PLAIN@",
+		return p.spawn("atftpd", "--daemon", "--no-fork", "--bind-address", "@HOST@", "--port",
+			"@PORT_PLAIN@",
 			"--user", "nobody", "--group", "nogroup", "--logfile", "-", "@ROOT@")
 	},
 }

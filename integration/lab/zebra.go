@@ -14,9 +14,11 @@ var zebra = &service{
 		if err := p.mkdir("zebra", 0o755); err != nil {
 			return err
 		}
-		if err := p.run("", "zebraidx", "-c", "@DIR@/zebra.cfg", "-d", "Library", "update", "@DIR@/library.mrc"); err != nil {
+		if err := p.run("", "zebraidx", "-c", "@DIR@/zebra.cfg", "-d", "Library", "update",
+			"@DIR@/library.mrc"); err != nil {
 			return err
 		}
-		return p.spawn("zebrasrv", "-c", "@DIR@/zebra.cfg", "-l", "@DIR@/log/zebra", "tcp:@HOST@:@PORT_PLAIN@")
+		return p.spawn("zebrasrv", "-c", "@DIR@/zebra.cfg", "-l", "@DIR@/log/zebra",
+			"tcp:@HOST@:@PORT_PLAIN@")
 	},
 }

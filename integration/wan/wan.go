@@ -90,7 +90,8 @@ func Open(t testing.TB, q Quality) *Link {
 		t.Skip("wan: ", err)
 	}
 	dev, err := tun.Open(device)
-	for end := time.Now().Add(maxWait); err == unix.EBUSY && time.Now().Before(end); dev, err = tun.Open(device) {
+	for end := time.Now().Add(maxWait); err == unix.EBUSY &&
+		time.Now().Before(end); dev, err = tun.Open(device) {
 		time.Sleep(200 * time.Millisecond)
 	}
 	if err != nil {

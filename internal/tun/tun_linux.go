@@ -21,7 +21,8 @@ func Open(name string) (*os.File, error) {
 		_     [22]byte
 	}{flags: unix.IFF_TUN | unix.IFF_NO_PI}
 	copy(req.name[:], name)
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TUNSETIFF, uintptr(unsafe.Pointer(&req))); errno != 0 {
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TUNSETIFF,
+		uintptr(unsafe.Pointer(&req))); errno != 0 {
 		unix.Close(fd)
 		return nil, errno
 	}

@@ -70,7 +70,8 @@ func Open(ctx context.Context, service string, logger *slog.Logger) (*Tracer, er
 	if wanted, err := configured(); !wanted {
 		return nil, err
 	}
-	about, err := resource.New(ctx, resource.WithAttributes(semconv.ServiceName(service)), resource.WithTelemetrySDK(), resource.WithFromEnv())
+	about, err := resource.New(ctx, resource.WithAttributes(semconv.ServiceName(service)),
+		resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if err != nil {
 		return nil, err
 	}
@@ -87,20 +88,24 @@ func Open(ctx context.Context, service string, logger *slog.Logger) (*Tracer, er
 	live, kill := context.WithCancel(context.WithoutCancel(ctx))
 	provider := sdk.NewTracerProvider(sdk.WithResource(about), sdk.WithRawSpanLimits(limits),
 		sdk.WithBatcher(&exporter{SpanExporter: client, live: live, errorLog: errorLog}))
-	return &Tracer{provider: provider, tracer: provider.Tracer(scope, trace.WithSchemaURL(semconv.SchemaURL)), kill: kill}, nil
+	return &Tracer{provider: provider, tracer: provider.Tracer(scope, trace.WithSchemaURL(semconv.SchemaURL)),
+		kill: kill}, nil
 }
 
 // configured reports whether the environment enables spans.
 func configured() (bool, error) {
 	name, endpoint := first("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 	exporter := os.Getenv("OTEL_TRACES_EXPORTER")
-	if endpoint == "" || strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || exporter != "" && exporter != "otlp" {
+	if endpoint == "" || strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") ||
+		exporter != "" && exporter != "otlp" {
 		return false, nil
 	}
-	if u, err := url.Parse(endpoint); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	if u, err := url.Parse(endpoint); err != nil || u.Scheme != "http" && u.Scheme != "https" ||
+		u.Host == "" {
 		return false, fmt.Errorf("$%s must be an http or https URL", name)
 	}
-	if name, protocol := first("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
+	if name, protocol := first("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
+		"OTEL_EXPORTER_OTLP_PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
 		return false, fmt.Errorf("$%s: only http/protobuf is supported", name)
 	}
 	return true, nil
@@ -122,12 +127,14 @@ func first(names ...string) (name, value string) {
 // and no text from the server.
 func (t *Tracer) Attempt(ctx context.Context, a *queue.Attempt) (context.Context, func(*job.Result, error)) {
 	u := a.Job.URL
-	attrs := []attribute.KeyValue{semconv.URLFull(otel.URL(u)), semconv.URLScheme(u.Scheme()), idKey.String(a.ID),
+	attrs := []attribute.KeyValue{semconv.URLFull(otel.URL(u)), semconv.URLScheme(u.Scheme()),
+		idKey.String(a.ID),
 		attemptKey.Int(a.Number), workerKey.String(a.Worker)}
 	if host := u.Host(); host != "" {
 		attrs = append(attrs, semconv.ServerAddress(host))
 	}
-	ctx, span := t.tracer.Start(ctx, "job "+u.Scheme(), trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(attrs...))
+	ctx, span := t.tracer.Start(ctx, "job "+u.Scheme(), trace.WithSpanKind(trace.SpanKindConsumer),
+		trace.WithAttributes(attrs...))
 	return ctx, func(res *job.Result, err error) { end(span, u.Scheme(), res, err) }
 }
 
@@ -156,7 +163,8 @@ func end(span trace.Span, scheme string, res *job.Result, err error) {
 // Recorder returns a fetch.Recorder for the client of the worker. Each exchange is a child span of
 // its attempt, as in fetch/middleware/otel.
 func (t *Tracer) Recorder() fetch.Recorder {
-	return otel.Recorder(&otel.Options{TracerProvider: t.provider, MeterProvider: noop.NewMeterProvider(), ClassOnly: true})
+	return otel.Recorder(&otel.Options{TracerProvider: t.provider, MeterProvider: noop.NewMeterProvider(),
+		ClassOnly: true})
 }
 
 // Close sends the remaining spans until ctx ends, and shuts the Tracer down.

@@ -30,7 +30,8 @@ func RunWithFakeClock(t *testing.T, open func(t *testing.T) (connect func() queu
 	run(t, open, synctest.Test)
 }
 
-func run(t *testing.T, open func(t *testing.T) (connect func() queue.Admin), within func(*testing.T, func(*testing.T))) {
+func run(t *testing.T, open func(t *testing.T) (connect func() queue.Admin),
+	within func(*testing.T, func(*testing.T))) {
 	for name, test := range map[string]func(*testing.T, func() queue.Admin){
 		"Duplicates":      duplicates,
 		"Redelivery":      redelivery,
@@ -100,7 +101,8 @@ func noDelivery(t *testing.T, e queue.Engine, d time.Duration) {
 
 func duplicates(t *testing.T, connect func() queue.Admin) {
 	a, b := connect(), connect()
-	if submit(t, a, queue.Normal, "k", "one") || !submit(t, a, queue.Normal, "k", "two") || !submit(t, b, queue.Normal, "k", "three") {
+	if submit(t, a, queue.Normal, "k", "one") || !submit(t, a, queue.Normal, "k", "two") ||
+		!submit(t, b, queue.Normal, "k", "three") {
 		t.Error("the first submission is a duplicate, or a later one is not")
 	}
 	if submit(t, b, queue.Normal, "other", "four") {
@@ -543,7 +545,8 @@ func hostLimits(t *testing.T, connect func() queue.Admin) {
 			t.Errorf("after SetHostLimits(%q): %q, %v", want, got, err)
 		}
 	}
-	if err := a.SetHostLimits(ctx, make([]byte, a.Limits().Message+1)); fetch.CodeOf(err) != fetch.ErrTooLarge {
+	if err := a.SetHostLimits(ctx,
+		make([]byte, a.Limits().Message+1)); fetch.CodeOf(err) != fetch.ErrTooLarge {
 		t.Errorf("limits that exceed a message: %v, want class %s", err, fetch.ErrTooLarge)
 	}
 	wait(t, a.Limits().LeaseTTL*3/2)

@@ -75,7 +75,8 @@ func NewModel(opts Options) *Model {
 	opts.AckWait, opts.LeaseTTL = cmp.Or(opts.AckWait, time.Minute), cmp.Or(opts.LeaseTTL, 15*time.Second)
 	opts.Message, opts.Window = cmp.Or(opts.Message, 1<<20), cmp.Or(opts.Window, time.Hour)
 	opts.Timeout = cmp.Or(opts.Timeout, 3*time.Second)
-	return &Model{opts: opts, changed: make(chan struct{}), jobs: map[queue.Priority][]*message{}, keys: map[string]time.Time{},
+	return &Model{opts: opts, changed: make(chan struct{}), jobs: map[queue.Priority][]*message{},
+		keys:    map[string]time.Time{},
 		results: log{ids: map[string]bool{}}, dead: log{ids: map[string]bool{}},
 		leases: map[string]*value{}, records: map[string]*value{}, pages: map[string]*value{}, secrets: map[string]*value{}}
 }
@@ -196,7 +197,8 @@ func (c *Conn) setState(s queue.State) {
 func (c *Conn) Limits() queue.Limits { return c.model.opts.Limits }
 
 // Submit implements queue.Engine.
-func (c *Conn) Submit(ctx context.Context, p queue.Priority, key string, data []byte) (duplicate bool, err error) {
+func (c *Conn) Submit(ctx context.Context, p queue.Priority, key string,
+	data []byte) (duplicate bool, err error) {
 	err = c.do(ctx, "submit", key, func() error {
 		m, now := c.model, time.Now()
 		if at, ok := m.keys[key]; ok && now.Sub(at) < m.opts.Window {

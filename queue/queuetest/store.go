@@ -119,7 +119,8 @@ func commitAfterCancel(t *testing.T, s queue.Store) {
 	io.WriteString(spool, "late")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := spool.Commit(ctx, digest("late")); !errors.Is(err, context.Canceled) && fetch.CodeOf(err) != fetch.ErrInterrupted {
+	if _, err := spool.Commit(ctx, digest("late")); !errors.Is(err, context.Canceled) &&
+		fetch.CodeOf(err) != fetch.ErrInterrupted {
 		t.Errorf("Commit with a cancelled context: %v", err)
 	}
 	spool.Discard()

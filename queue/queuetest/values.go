@@ -65,7 +65,8 @@ func (v *values) Create(ctx context.Context, key string, data []byte) (revision 
 	return revision, err
 }
 
-func (v *values) Update(ctx context.Context, key string, data []byte, old uint64) (revision uint64, err error) {
+func (v *values) Update(ctx context.Context, key string, data []byte,
+	old uint64) (revision uint64, err error) {
 	err = v.conn.do(ctx, "update", key, func() error {
 		if have := v.get(key); have == nil || have.revision != old {
 			return queue.ErrConflict

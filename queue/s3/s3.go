@@ -68,8 +68,10 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if opts.Endpoint == "" {
 		u, err = url.Parse(defaultEndpoint)
 	}
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
-		return nil, &fetch.Error{Code: fetch.ErrRequest, Err: errors.New("the store endpoint must be a URL such as https://HOST:PORT, without a login or path")}
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+		return nil, &fetch.Error{Code: fetch.ErrRequest,
+			Err: errors.New("the store endpoint must be a URL such as https://HOST:PORT, without a login or path")}
 	}
 	creds := credentials.NewEnvAWS()
 	if opts.Credentials != "" {
@@ -83,13 +85,16 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		if opts.Credentials != "" {
 			where = opts.Credentials + " has none for this profile"
 		}
-		return nil, &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("no credentials for the store: " + where)}
+		return nil, &fetch.Error{Code: fetch.ErrAuth,
+			Err: errors.New("no credentials for the store: " + where)}
 	}
 	s := &Store{opts: opts, transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: connect}).DialContext, TLSHandshakeTimeout: connect,
 		ResponseHeaderTimeout: responseTimeout, IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 16, TLSClientConfig: opts.TLS, DisableCompression: true,
 	}}
-	s.client, err = minio.New(u.Host, &minio.Options{Creds: creds, Secure: u.Scheme == "https", Region: opts.Region, Transport: s.transport, MaxRetries: tries})
+	s.client, err = minio.New(u.Host,
+		&minio.Options{Creds: creds, Secure: u.Scheme == "https", Region: opts.Region, Transport: s.transport,
+			MaxRetries: tries})
 	if err != nil {
 		return nil, &fetch.Error{Code: fetch.ErrRequest, Err: err}
 	}
@@ -166,7 +171,8 @@ func (s *Store) Get(ctx context.Context, sum string) (io.ReadCloser, error) {
 func (s *Store) List(ctx context.Context) iter.Seq2[queue.Content, error] {
 	return func(yield func(queue.Content, error) bool) {
 		above := path.Join(s.opts.Prefix, artefact.BodyDir)
-		for o := range s.client.ListObjectsIter(ctx, s.opts.Bucket, minio.ListObjectsOptions{Prefix: above + "/", Recursive: true}) {
+		for o := range s.client.ListObjectsIter(ctx, s.opts.Bucket,
+			minio.ListObjectsOptions{Prefix: above + "/", Recursive: true}) {
 			if o.Err != nil {
 				yield(queue.Content{}, s.explain(o.Err))
 				return

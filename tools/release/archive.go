@@ -21,7 +21,8 @@ func writeArchive(name string, src source, p platform, files []file) error {
 		return err
 	}
 	defer f.Close()
-	files = slices.SortedFunc(slices.Values(files), func(a, b file) int { return strings.Compare(a.name, b.name) })
+	files = slices.SortedFunc(slices.Values(files),
+		func(a, b file) int { return strings.Compare(a.name, b.name) })
 	write := writeTar
 	if p.os == "windows" {
 		write = writeZip
@@ -41,7 +42,8 @@ func writeTar(w io.Writer, folder string, date time.Time, files []file) error {
 	for _, f := range files {
 		err := copyFile(f, func(size int64) (io.Writer, error) {
 			return t, t.WriteHeader(&tar.Header{
-				Name: path.Join(folder, f.name), Mode: int64(f.mode), Size: size, ModTime: date, Format: tar.FormatUSTAR,
+				Name: path.Join(folder,
+					f.name), Mode: int64(f.mode), Size: size, ModTime: date, Format: tar.FormatUSTAR,
 			})
 		})
 		if err != nil {

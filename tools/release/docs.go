@@ -44,7 +44,8 @@ func makeDocs(ctx context.Context, src source, work string) (docs, error) {
 		return d, err
 	}
 	for _, p := range programs {
-		if err := golang(ctx, src, nil, "run", "-tags", "gendoc", "-ldflags", linkerFlags(src), p.dir, man); err != nil {
+		if err := golang(ctx, src, nil, "run", "-tags", "gendoc", "-ldflags", linkerFlags(src), p.dir,
+			man); err != nil {
 			return d, err
 		}
 	}
@@ -105,7 +106,8 @@ func (d docs) archiveFiles(p platform) []file {
 	}
 	files = append(files, d.pages...)
 	for shell, where := range shells {
-		files = append(files, file{"completions/" + shell + "/" + path.Base(where), d.completions[shell], 0o644})
+		files = append(files, file{"completions/" + shell + "/" + path.Base(where), d.completions[shell],
+			0o644})
 	}
 	return files
 }

@@ -41,7 +41,8 @@ func licenses(ctx context.Context, root string) (string, error) {
 		sections = append(sections, "== "+strings.Join(names, "\n== ")+"\n\n"+text+"\n")
 	}
 	slices.Sort(sections)
-	return "urlget and urlget-queue contain the following modules under these licences.\n\n" + strings.Join(sections, "\n"), nil
+	return "urlget and urlget-queue contain the following modules under these licences.\n\n" +
+		strings.Join(sections, "\n"), nil
 }
 
 // linkedModules returns the directories of the modules in the programs, and of the standard library.
@@ -84,7 +85,8 @@ func licensesIn(dir string) ([]string, error) {
 	var texts []string
 	for _, e := range entries {
 		name := strings.ToUpper(e.Name())
-		if e.IsDir() || !slices.ContainsFunc(licenseNames, func(begin string) bool { return strings.HasPrefix(name, begin) }) {
+		if e.IsDir() || !slices.ContainsFunc(licenseNames,
+			func(begin string) bool { return strings.HasPrefix(name, begin) }) {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(dir, e.Name()))

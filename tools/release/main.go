@@ -108,7 +108,8 @@ func releaseFor(ctx context.Context, src source, p platform, docs docs, work, di
 	}
 	log.Print(p.archive(src.version))
 	for _, format := range p.packages {
-		if err := writePackage(ctx, src, p, format, append(docs.installed(format), built...), work, dir); err != nil {
+		if err := writePackage(ctx, src, p, format, append(docs.installed(format), built...), work,
+			dir); err != nil {
 			return err
 		}
 	}
@@ -118,7 +119,8 @@ func releaseFor(ctx context.Context, src source, p platform, docs docs, work, di
 // writeModules lists the modules in a program, in the format of CycloneDX.
 func writeModules(ctx context.Context, src source, p platform, program, built, dir string) error {
 	name := program + strings.TrimPrefix(p.folder(src.version), "urlget") + ".cdx.json"
-	return golang(ctx, src, alone, "tool", "-modfile=tools.mod", "cyclonedx-gomod", "bin", "-json", "-noserial", "-notimestamp", "-std",
+	return golang(ctx, src, alone, "tool", "-modfile=tools.mod", "cyclonedx-gomod", "bin", "-json",
+		"-noserial", "-notimestamp", "-std",
 		"-version", src.version, "-output", filepath.Join(dir, name), built)
 }
 
@@ -157,7 +159,8 @@ var alone = []string{"GOWORK=off"}
 func golang(ctx context.Context, src source, settings []string, args ...string) error {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = src.root
-	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0", "GOWORK="+filepath.Join(src.root, "go.work"),
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0",
+		"GOWORK="+filepath.Join(src.root, "go.work"),
 		"CGO_ENABLED=0", "TZ=UTC", "SOURCE_DATE_EPOCH="+strconv.FormatInt(src.date.Unix(), 10))
 	cmd.Env = append(cmd.Env, settings...)
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -63,14 +63,16 @@ func describePackage(src source, p platform, files []file) packageConfig {
 		MTime:           src.date,
 	}
 	for _, f := range files {
-		c.Contents = append(c.Contents, packagedFile{f.path, "/" + f.name, ownedSince{"root", "root", f.mode, src.date}})
+		c.Contents = append(c.Contents,
+			packagedFile{f.path, "/" + f.name, ownedSince{"root", "root", f.mode, src.date}})
 	}
 	slices.SortFunc(c.Contents, func(a, b packagedFile) int { return strings.Compare(a.Dst, b.Dst) })
 	return c
 }
 
 // writePackage writes a package of that format into dir. Its name is the usual one for the format.
-func writePackage(ctx context.Context, src source, p platform, format string, files []file, work, dir string) error {
+func writePackage(ctx context.Context, src source, p platform, format string, files []file, work,
+	dir string) error {
 	text, err := json.MarshalIndent(describePackage(src, p, files), "", "\t")
 	if err != nil {
 		return err
@@ -80,5 +82,6 @@ func writePackage(ctx context.Context, src source, p platform, format string, fi
 		return err
 	}
 	log.Printf("package for %s (%s)", p, format)
-	return golang(ctx, src, alone, "tool", "-modfile=tools.mod", "nfpm", "package", "--config", config, "--packager", format, "--target", dir)
+	return golang(ctx, src, alone, "tool", "-modfile=tools.mod", "nfpm", "package", "--config", config,
+		"--packager", format, "--target", dir)
 }

@@ -78,5 +78,6 @@ func build(ctx context.Context, src source, p platform, program program, to stri
 
 // linkerFlags returns flags that omit the symbol table and set the output of "urlget version".
 func linkerFlags(src source) string {
-	return "-s -w -X main.version=" + src.version + " -X main.commit=" + src.commit + " -X main.commitDate=" + src.stamp()
+	return "-s -w -X main.version=" + src.version + " -X main.commit=" + src.commit + " -X main.commitDate=" +
+		src.stamp()
 }

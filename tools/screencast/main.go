@@ -42,14 +42,16 @@ const firstPort = 18080
 func main() {
 	file := flag.String("o", "docs/img/terminal.svg", "picture to write")
 	program := flag.String("program", "", "urlget to run; default: built from this folder")
-	check := flag.Bool("check", false, "do not write the picture, but fail if its text differs from the output")
+	check := flag.Bool("check", false,
+		"do not write the picture, but fail if its text differs from the output")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var listen func(string) (string, string)
 	if !*check { // a check can use any ports
 		listen = func(scheme string) (string, string) {
-			return net.JoinHostPort("127.0.0.1", strconv.Itoa(firstPort+slices.Index(loopback.Schemes(), scheme))), ""
+			return net.JoinHostPort("127.0.0.1",
+				strconv.Itoa(firstPort+slices.Index(loopback.Schemes(), scheme))), ""
 		}
 	}
 	steps, err := record(ctx, *program, listen)
@@ -74,7 +76,8 @@ type step struct {
 
 // record runs the commands with the program, or with urlget from this folder if it is "". If the
 // servers do not listen on the ports in the commands, it replaces the ports there and in the output.
-func record(ctx context.Context, program string, listen func(scheme string) (string, string)) (steps []step, err error) {
+func record(ctx context.Context, program string,
+	listen func(scheme string) (string, string)) (steps []step, err error) {
 	work, err := os.MkdirTemp("", "screencast-")
 	if err != nil {
 		return nil, err
@@ -166,7 +169,8 @@ func compare(file string, steps []step) error {
 		return nil
 	}
 	slices.Sort(differences)
-	return fmt.Errorf("%s differs from the output; run go run ./tools/screencast\n%s", file, strings.Join(differences, ""))
+	return fmt.Errorf("%s differs from the output; run go run ./tools/screencast\n%s", file,
+		strings.Join(differences, ""))
 }
 
 // The measures of the picture, in pixels, and its times.

@@ -73,11 +73,13 @@ func write(root, dir string) error {
 		}
 		c := &converter{from: d, pages: pages, index: index}
 		content := c.convert(text)
-		if err := save(dir, d.page, view{Title: c.title, Content: content, Sections: c.sections}); err != nil {
+		if err := save(dir, d.page,
+			view{Title: c.title, Content: content, Sections: c.sections}); err != nil {
 			return err
 		}
 	}
-	if err := save(dir, "terms.html", view{Title: "Sections, flags and names", Content: index.html()}); err != nil {
+	if err := save(dir, "terms.html",
+		view{Title: "Sections, flags and names", Content: index.html()}); err != nil {
 		return err
 	}
 	if err := writeStyle(root, dir); err != nil {

@@ -17,7 +17,10 @@ func QuickAck(c net.Conn) {
 				return
 			}
 			// If this fails, the reply only arrives a little later.
-			raw.Control(func(fd uintptr) { syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_QUICKACK, 1) })
+			raw.Control(func(fd uintptr) {
+				syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP,
+					syscall.TCP_QUICKACK, 1)
+			})
 			return
 		case interface{ NetConn() net.Conn }:
 			c = inner.NetConn()

@@ -84,7 +84,8 @@ func (e *TimeoutError) Error() string {
 		return fmt.Sprintf("no complete reply within %v", e.Idle)
 	}
 	if e.Rate > 0 {
-		return fmt.Sprintf("too slow: %d bytes in %v, less than %d bytes per second", e.Received, e.Idle, e.Rate)
+		return fmt.Sprintf("too slow: %d bytes in %v, less than %d bytes per second", e.Received, e.Idle,
+			e.Rate)
 	}
 	if e.Piece {
 		return fmt.Sprintf("too slow: a line, message or record is %v late", e.Idle)

@@ -93,7 +93,8 @@ func parse(args []string) (o options, err error) {
 		}
 	}
 	if o.port < 1 || o.port+behind+len(names()) > 0xffff {
-		return o, usageError(fmt.Sprintf("port %d: want a number from 1 to %d", o.port, 0xffff-behind-len(names())))
+		return o, usageError(fmt.Sprintf("port %d: want a number from 1 to %d", o.port,
+			0xffff-behind-len(names())))
 	}
 	if *fault != "" {
 		i := slices.IndexFunc(faultproxy.Kinds(), func(k faultproxy.Kind) bool { return word(k) == *fault })

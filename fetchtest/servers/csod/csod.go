@@ -135,7 +135,8 @@ func (p Person) matches(words []string) bool {
 			name, value = "", word
 		}
 		if !slices.ContainsFunc(p, func(f Field) bool {
-			return (name == "" || f.Name == name) && strings.Contains(strings.ToLower(f.Value), strings.ToLower(value))
+			return (name == "" || f.Name == name) &&
+				strings.Contains(strings.ToLower(f.Value), strings.ToLower(value))
 		}) {
 			return false
 		}

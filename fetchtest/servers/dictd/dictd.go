@@ -46,7 +46,8 @@ func (o *Options) handle(c *servers.Conn, line string) bool {
 		if !ok {
 			return c.Reply("552 no match") == nil
 		}
-		return block(c, fmt.Sprintf("150 1 definitions retrieved\r\n151 %s tree \"The Tree\"", quote(args[2])), text)
+		return block(c, fmt.Sprintf("150 1 definitions retrieved\r\n151 %s tree \"The Tree\"",
+			quote(args[2])), text)
 	case verb == "MATCH" && len(args) == 4:
 		return o.match(c, args[2], args[3])
 	case verb == "SHOW" && len(args) == 2 && strings.EqualFold(args[1], "DB"):
@@ -76,7 +77,8 @@ func (o *Options) match(c *servers.Conn, strategy, word string) bool {
 
 // block sends a reply and a text block, and reports whether to continue.
 func block(c *servers.Conn, reply, text string) bool {
-	text = strings.ReplaceAll("\n"+strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n.", "\n..")[1:]
+	text = strings.ReplaceAll("\n"+strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n.",
+		"\n..")[1:]
 	if text != "" {
 		text += "\n"
 	}

@@ -159,7 +159,8 @@ func (c *session) retrieve(arg string) (over bool) {
 	c.rest = 0
 	announcement := begin
 	if c.s.opts.Announce {
-		announcement = fmt.Sprintf("150 Opening BINARY mode data connection for %s (%d bytes).", arg, f.Size-start)
+		announcement = fmt.Sprintf("150 Opening BINARY mode data connection for %s (%d bytes).", arg,
+			f.Size-start)
 	}
 	return c.send(io.NewSectionReader(f, start, f.Size-start), f.Size-start, announcement, done)
 }
@@ -200,13 +201,16 @@ func (c *session) list(verb, arg string) (over bool) {
 				b.WriteString(arg + "/")
 			}
 		case verb == "LIST":
-			fmt.Fprintf(&b, "%s 1 owner group %12d %s ", strings.Replace(info.Mode().String(), "L", "l", 1), info.Size(), info.ModTime().UTC().Format("Jan _2  2006"))
+			fmt.Fprintf(&b, "%s 1 owner group %12d %s ", strings.Replace(info.Mode().String(), "L", "l", 1),
+				info.Size(), info.ModTime().UTC().Format("Jan _2  2006"))
 		case target != "":
-			fmt.Fprintf(&b, "type=OS.unix=slink:%s;modify=%s; ", target, info.ModTime().UTC().Format("20060102150405"))
+			fmt.Fprintf(&b, "type=OS.unix=slink:%s;modify=%s; ", target,
+				info.ModTime().UTC().Format("20060102150405"))
 		case m.IsDir():
 			fmt.Fprintf(&b, "type=dir;modify=%s; ", info.ModTime().UTC().Format("20060102150405"))
 		default:
-			fmt.Fprintf(&b, "type=file;size=%d;modify=%s; ", info.Size(), info.ModTime().UTC().Format("20060102150405"))
+			fmt.Fprintf(&b, "type=file;size=%d;modify=%s; ", info.Size(),
+				info.ModTime().UTC().Format("20060102150405"))
 		}
 		b.WriteString(m.Name())
 		if verb == "LIST" && target != "" {

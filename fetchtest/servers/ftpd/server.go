@@ -109,7 +109,8 @@ func (s *Server) features() string {
 	var b strings.Builder
 	b.WriteString("211-Features:\r\n")
 	for _, f := range []struct{ verb, text string }{
-		{"MLSD", "MLST type*;size*;modify*;"}, {"SIZE", "SIZE"}, {"MDTM", "MDTM"}, {"REST", "REST STREAM"}, {"EPSV", "EPSV"},
+		{"MLSD", "MLST type*;size*;modify*;"}, {"SIZE", "SIZE"}, {"MDTM", "MDTM"}, {"REST",
+			"REST STREAM"}, {"EPSV", "EPSV"},
 	} {
 		if !s.unknown(f.verb) {
 			fmt.Fprintf(&b, " %s\r\n", f.text)

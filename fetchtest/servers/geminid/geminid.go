@@ -44,7 +44,8 @@ func New(opts Options) (*servers.Server, error) {
 	if opts.TLS == nil {
 		opts.TLS, _ = servers.Certificate()
 	}
-	return servers.New(servers.Config{Scheme: "gemini", Listen: opts.Listen, TLS: opts.TLS, Cannot: []servers.Fault{servers.Abort}}, func(c *servers.Conn) {
+	return servers.New(servers.Config{Scheme: "gemini", Listen: opts.Listen, TLS: opts.TLS,
+		Cannot: []servers.Fault{servers.Abort}}, func(c *servers.Conn) {
 		line, err := c.ReadLine()
 		if err != nil {
 			return
@@ -66,6 +67,7 @@ func (o *Options) respond(request string) (header string, body []byte) {
 	if reply, ok := o.Replies[u.RequestURI()]; ok {
 		return smallnet.Split(reply)
 	}
-	site := smallnet.Site{Tree: o.Tree, Types: o.Types, Success: "20", Redirect: "31", Missing: "51", Failed: "40"}
+	site := smallnet.Site{Tree: o.Tree, Types: o.Types, Success: "20", Redirect: "31", Missing: "51",
+		Failed: "40"}
 	return site.Respond(u.Path, u.EscapedPath())
 }

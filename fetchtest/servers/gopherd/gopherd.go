@@ -76,7 +76,8 @@ func Start(t servers.TB, opts Options) *Server {
 
 // New starts a server. The caller must call Close.
 func New(opts Options) (*Server, error) {
-	cfg := servers.Config{Scheme: "gopher", Listen: opts.Listen, Public: opts.Public, TLS: opts.TLS, Cannot: []servers.Fault{servers.Abort}}
+	cfg := servers.Config{Scheme: "gopher", Listen: opts.Listen, Public: opts.Public, TLS: opts.TLS,
+		Cannot: []servers.Fault{servers.Abort}}
 	if opts.TLS != nil {
 		cfg.Scheme = "gophers"
 	}
@@ -228,7 +229,8 @@ func (s *Server) line(name, mark string) string {
 	if s.opts.Manner != Exact {
 		selector = typ + name
 	}
-	line := strings.Join([]string{typ + name[strings.LastIndexByte(name, '/')+1:], selector, s.host, s.port}, "\t")
+	line := strings.Join([]string{typ + name[strings.LastIndexByte(name, '/')+1:], selector, s.host, s.port},
+		"\t")
 	if mark != "" && strings.Contains(s.opts.Attributes[name], "+ASK") {
 		mark = "?"
 	}

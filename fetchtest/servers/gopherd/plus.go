@@ -51,7 +51,8 @@ func (s *Server) counted(content []byte) []byte {
 // refuse returns the error for a missing item.
 func (s *Server) refuse(name string) []byte {
 	if s.opts.Manner != Exact {
-		return fmt.Appendf(nil, "--1\r\n1 Keeper <keeper@example.org>\r\n'%s' does not exist!!\r\n.\r\n", name)
+		return fmt.Appendf(nil, "--1\r\n1 Keeper <keeper@example.org>\r\n'%s' does not exist!!\r\n.\r\n",
+			name)
 	}
 	return fmt.Appendf(nil, "--1\r\n1 Keeper <keeper@example.org>\r\n'%s' does not exist\r\n.\r\n", name)
 }

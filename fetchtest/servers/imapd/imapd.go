@@ -65,7 +65,8 @@ func Start(t servers.TB, opts Options) *Server {
 
 // New starts a server. The caller must call Close.
 func New(opts Options) (*Server, error) {
-	cfg := servers.Config{Scheme: "imap", Listen: opts.Listen, Cannot: []servers.Fault{servers.Abort, servers.Short}}
+	cfg := servers.Config{Scheme: "imap", Listen: opts.Listen,
+		Cannot: []servers.Fault{servers.Abort, servers.Short}}
 	if opts.Implicit {
 		cfg.Scheme, cfg.TLS = "imaps", opts.TLS
 	}
@@ -188,7 +189,8 @@ func (c *session) login(tag, verb, args string) bool {
 
 // unquote decodes a quoted string.
 func unquote(s string) string {
-	return strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(strings.TrimSuffix(strings.TrimPrefix(s, `"`), `"`))
+	return strings.NewReplacer(`\\`, `\`, `\"`,
+		`"`).Replace(strings.TrimSuffix(strings.TrimPrefix(s, `"`), `"`))
 }
 
 func quote(s string) string { return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"` }
@@ -260,14 +262,16 @@ func (c *session) uids(set string) (list []int) {
 func (c *session) describe(set string, header bool) bool {
 	line := func(n int) []byte {
 		if c.box == "synthetic" {
-			return fmt.Appendf(nil, "* %d FETCH (UID %d RFC822.SIZE %d INTERNALDATE \"29-Feb-2020 12:34:56 +0000\""+
-				" ENVELOPE (NIL \"Message %d\" NIL NIL NIL NIL NIL NIL NIL \"<%d@x.invalid>\"))\r\n", n, n, 2000+n%500, n, n)
+			return fmt.Appendf(nil,
+				"* %d FETCH (UID %d RFC822.SIZE %d INTERNALDATE \"29-Feb-2020 12:34:56 +0000\""+
+					" ENVELOPE (NIL \"Message %d\" NIL NIL NIL NIL NIL NIL NIL \"<%d@x.invalid>\"))\r\n", n, n, 2000+n%500, n, n)
 		}
 		m := c.opts.Mailboxes[c.box][n-1]
 		head, _, _ := bytes.Cut(m.Text, []byte("\r\n\r\n"))
 		_, subject, _ := bytes.Cut(append([]byte("\r\n"), head...), []byte("\r\nSubject: "))
 		subject, _, _ = bytes.Cut(subject, []byte("\r\n"))
-		text := fmt.Appendf(nil, "* %d FETCH (UID %d RFC822.SIZE %d INTERNALDATE \"%s\" ENVELOPE (NIL {%d}\r\n%s NIL NIL NIL NIL NIL NIL NIL NIL)",
+		text := fmt.Appendf(nil,
+			"* %d FETCH (UID %d RFC822.SIZE %d INTERNALDATE \"%s\" ENVELOPE (NIL {%d}\r\n%s NIL NIL NIL NIL NIL NIL NIL NIL)",
 			n, n, len(m.Text), m.Date.Format("_2-Jan-2006 15:04:05 -0700"), len(subject), subject)
 		if header {
 			head = append(bytes.Clone(head), "\r\n\r\n"...)

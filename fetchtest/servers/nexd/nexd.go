@@ -32,7 +32,8 @@ func Start(t servers.TB, opts Options) *servers.Server {
 // New starts a server. The caller must call Close. Faults apply to every response.
 func New(opts Options) (*servers.Server, error) {
 	opts.Tree = cmp.Or[fs.FS](opts.Tree, embed.FS{})
-	return servers.New(servers.Config{Scheme: "nex", Listen: opts.Listen, Cannot: []servers.Fault{servers.Abort}}, func(c *servers.Conn) {
+	return servers.New(servers.Config{Scheme: "nex", Listen: opts.Listen,
+		Cannot: []servers.Fault{servers.Abort}}, func(c *servers.Conn) {
 		if path, err := c.ReadLine(); err == nil {
 			c.Send(opts.respond(path))
 		}

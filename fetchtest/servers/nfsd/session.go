@@ -37,7 +37,8 @@ const maxCall = 64 << 10
 
 // serve handles the calls of one client.
 func (s *Server) serve(c *servers.Conn) {
-	x := &session{server: s, conn: c, raw: c.NetConn(), faults: make(map[string]*servers.Failure), seen: make(map[string]bool)}
+	x := &session{server: s, conn: c, raw: c.NetConn(), faults: make(map[string]*servers.Failure),
+		seen: make(map[string]bool)}
 	for {
 		record, err := xdr.ReadRecord(c, nil, maxCall)
 		if err != nil {
@@ -97,7 +98,8 @@ func (x *session) replyOK(xid uint32, results func([]byte) []byte) error {
 // after it.
 func (x *session) status(c nfs3.Call, s nfs3.Status) error {
 	return x.reply(c.XID, func(b []byte) []byte {
-		if b = xdr.AppendUint32(b, uint32(s)); c.Program == nfs3.ProgramNFS && c.Procedure != nfs3.Getattr.Number {
+		if b = xdr.AppendUint32(b, uint32(s)); c.Program == nfs3.ProgramNFS &&
+			c.Procedure != nfs3.Getattr.Number {
 			b = xdr.AppendBool(b, false)
 		}
 		return b
@@ -118,7 +120,8 @@ func (x *session) replyError(c nfs3.Call, err error) error {
 // handle handles one call.
 func (x *session) handle(c nfs3.Call) error {
 	o := &x.server.opts
-	has := map[uint32]uint32{nfs3.ProgramNFS: o.Version, nfs3.ProgramMount: 3, nfs3.ProgramPortmap: 2}[c.Program]
+	has := map[uint32]uint32{nfs3.ProgramNFS: o.Version, nfs3.ProgramMount: 3,
+		nfs3.ProgramPortmap: 2}[c.Program]
 	switch {
 	case has == 0 || slices.Contains(o.Without, c.Program):
 		return x.send(nfs3.AppendRejection(nil, c.XID, nfs3.ProgUnavail, nil))
@@ -265,7 +268,8 @@ func (x *session) nfs(c nfs3.Call) error {
 		if err != nil {
 			return x.status(c, nfs3.ErrInval)
 		}
-		return x.replyOK(c.XID, func(b []byte) []byte { return xdr.AppendOpaque(xdr.AppendBool(b, false), text) })
+		return x.replyOK(c.XID,
+			func(b []byte) []byte { return xdr.AppendOpaque(xdr.AppendBool(b, false), text) })
 	case nfs3.Read.Number:
 		return x.read(c, handle, name, c.Args.Uint64(), c.Args.Uint32())
 	case nfs3.Readdir.Number:
@@ -424,7 +428,8 @@ func (x *session) strikeIn(f *servers.Failure, c nfs3.Call, handle string, befor
 func (x *session) strike(f servers.Failure, c nfs3.Call) (over bool, err error) {
 	switch f.Fault {
 	case servers.Noise:
-		return true, x.write(append([]byte("\xff\xfe no NFS\r\n\x00\xff\x7f"), bytes.Repeat([]byte("x"), 64)...))
+		return true, x.write(append([]byte("\xff\xfe no NFS\r\n\x00\xff\x7f"),
+			bytes.Repeat([]byte("x"), 64)...))
 	case servers.Abort:
 		return true, x.status(c, nfs3.ErrIO)
 	case servers.Stall:

@@ -87,7 +87,8 @@ func (s *Server) list(out *bytes.Buffer, directory string) bool {
 		out.WriteString("NONE-FOUND\n")
 	}
 	for _, u := range s.opts.Unions[directory] {
-		fmt.Fprintf(out, "LINK  U DIRECTORY %s INTERNET-D %s ASCII %s 0\n", codec.Quote(path.Base(u)), s.host, codec.Quote(u))
+		fmt.Fprintf(out, "LINK  U DIRECTORY %s INTERNET-D %s ASCII %s 0\n", codec.Quote(path.Base(u)), s.host,
+			codec.Quote(u))
 	}
 	for _, e := range entries {
 		s.link(out, path.Join("/", directory, e.Name()), e)
@@ -105,7 +106,8 @@ func (s *Server) link(out *bytes.Buffer, name string, e fs.DirEntry) {
 	if s.opts.Version1 {
 		fmt.Fprintf(out, "LINK L %s %s INTERNET-D %s ASCII %s 0 0\n", target(e), e.Name(), s.host, name)
 	} else {
-		fmt.Fprintf(out, "LINK  L %s %s INTERNET-D %s ASCII %s 0\n", target(e), codec.Quote(e.Name()), s.host, codec.Quote(name))
+		fmt.Fprintf(out, "LINK  L %s %s INTERNET-D %s ASCII %s 0\n", target(e), codec.Quote(e.Name()), s.host,
+			codec.Quote(name))
 	}
 	info, err := e.Info()
 	if err != nil || info.IsDir() {
@@ -127,7 +129,8 @@ func target(e fs.DirEntry) string {
 
 func attributes(out *bytes.Buffer, info fs.FileInfo) {
 	fmt.Fprintf(out, "ATTRIBUTE OBJECT INTRINSIC SIZE SEQUENCE %d' bytes'\n", info.Size())
-	fmt.Fprintf(out, "ATTRIBUTE OBJECT INTRINSIC LAST-MODIFIED SEQUENCE %s\n", info.ModTime().UTC().Format("20060102150405Z"))
+	fmt.Fprintf(out, "ATTRIBUTE OBJECT INTRINSIC LAST-MODIFIED SEQUENCE %s\n",
+		info.ModTime().UTC().Format("20060102150405Z"))
 	fmt.Fprintf(out, "ATTRIBUTE OBJECT INTRINSIC UNIX-MODES SEQUENCE %s\n", info.Mode())
 }
 

@@ -58,7 +58,8 @@ func (r *reply) packet(i int) []byte {
 		total = r.packets
 	}
 	from := i % max(1, (len(r.message)+r.payload-1)/r.payload) * r.payload
-	return ardp.ReplyPacket(r.cid, uint16(i+1), uint16(total), r.message[from:min(len(r.message), from+r.payload)])
+	return ardp.ReplyPacket(r.cid, uint16(i+1), uint16(total),
+		r.message[from:min(len(r.message), from+r.payload)])
 }
 
 // send sends the packets after those received, up to the next one that requests an acknowledgment.

@@ -84,7 +84,8 @@ func Start(t servers.TB, opts Options) *Server {
 // New starts a server. The caller must call Close.
 func New(opts Options) (*Server, error) {
 	opts.Tree = cmp.Or[fs.FS](opts.Tree, embed.FS{})
-	base, err := servers.ListenPacket(servers.Config{Scheme: "prospero", Listen: opts.Listen, Public: opts.Public,
+	base, err := servers.ListenPacket(servers.Config{Scheme: "prospero", Listen: opts.Listen,
+		Public: opts.Public,
 		Cannot: []servers.Fault{servers.Reset, servers.HalfClose}})
 	if err != nil {
 		return nil, err

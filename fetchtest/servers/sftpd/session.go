@@ -161,7 +161,8 @@ func (x *session) handle(m filexfer.Message) error {
 		}
 		return x.reply(filexfer.TypeName, m.ID, uint32(1), target, target, filexfer.Attrs{})
 	case filexfer.TypeRealpath:
-		return x.reply(filexfer.TypeName, m.ID, uint32(1), "/"+strings.TrimPrefix(name, "."), "", filexfer.Attrs{})
+		return x.reply(filexfer.TypeName, m.ID, uint32(1), "/"+strings.TrimPrefix(name, "."), "",
+			filexfer.Attrs{})
 	case filexfer.TypeOpen:
 		file, err := treefile.Open(tree, name)
 		if err != nil {
@@ -341,7 +342,8 @@ func (x *session) readdir(id uint32, h *handle) error {
 	}
 	if f := h.failure; f.Fault == servers.Endless && h.index == len(h.names) && h.index > 0 {
 		h.index = 0
-	} else if f.Fault != servers.None && f.Fault != servers.Endless && h.index >= int(f.Place(int64(len(h.names)))) {
+	} else if f.Fault != servers.None && f.Fault != servers.Endless &&
+		h.index >= int(f.Place(int64(len(h.names)))) {
 		h.failure = servers.Failure{}
 		if err, handled := x.applyFault(f, id); handled {
 			return err

@@ -130,7 +130,8 @@ func (s *Server) serverConfig() *ssh.ServerConfig {
 		}
 	}
 	if s.opts.Users != nil && s.opts.Dialogue {
-		cfg.KeyboardInteractiveCallback = func(c ssh.ConnMetadata, challenge ssh.KeyboardInteractiveChallenge) (*ssh.Permissions, error) {
+		cfg.KeyboardInteractiveCallback = func(c ssh.ConnMetadata,
+			challenge ssh.KeyboardInteractiveChallenge) (*ssh.Permissions, error) {
 			responses, err := challenge("", "", []string{"Password: "}, []bool{false})
 			if err != nil || len(responses) != 1 || checkPassword(c.User(), []byte(responses[0])) != nil {
 				return nil, errRefused
@@ -189,7 +190,8 @@ func (s *Server) serve(c *servers.Conn) {
 func (s *Server) subsystem(reqs <-chan *ssh.Request) bool {
 	for r := range reqs {
 		var name struct{ Name string }
-		ok := r.Type == "subsystem" && ssh.Unmarshal(r.Payload, &name) == nil && name.Name == "sftp" && !s.opts.NoSFTP
+		ok := r.Type == "subsystem" && ssh.Unmarshal(r.Payload, &name) == nil && name.Name == "sftp" &&
+			!s.opts.NoSFTP
 		r.Reply(ok, nil)
 		if ok || r.Type == "subsystem" {
 			return ok

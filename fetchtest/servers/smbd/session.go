@@ -98,7 +98,8 @@ func (x *session) reply(h smb2.Header, status smb2.Status, body smb2.Body, buffe
 	x.credits += granted
 	h.Credits, h.Status, h.Flags = uint16(granted), status, smb2.FlagServerToRedir
 	msg := smb2.Append(nil, h, body, buffer)
-	if x.server.opts.Dialect == smb2.Dialect311 && (h.Command == smb2.Negotiate || h.Command == smb2.SessionSetup && status != smb2.StatusSuccess) {
+	if x.server.opts.Dialect == smb2.Dialect311 &&
+		(h.Command == smb2.Negotiate || h.Command == smb2.SessionSetup && status != smb2.StatusSuccess) {
 		x.hash.Add(msg)
 	}
 	if x.encrypted {
@@ -206,14 +207,16 @@ var printable = strings.NewReplacer("\r", `\r`, "\n", `\n`, "\x00", `\0`)
 func (x *session) negotiate(h smb2.Header, msg []byte) error {
 	o := &x.server.opts
 	x.hash.Add(msg)
-	r := smb2.NegotiateResponse{SecurityMode: smb2.SigningEnabled, Dialect: o.Dialect, Capabilities: smb2.CapLargeMTU,
+	r := smb2.NegotiateResponse{SecurityMode: smb2.SigningEnabled, Dialect: o.Dialect,
+		Capabilities:    smb2.CapLargeMTU,
 		MaxTransactSize: 1 << 20, MaxReadSize: 1 << 20, MaxWriteSize: 1 << 20}
 	if o.Dialect == smb2.Dialect202 {
 		r.Capabilities = 0
 	}
 	var c smb2.Contexts
 	if o.Dialect == smb2.Dialect311 {
-		c = smb2.Contexts{Hashes: []uint16{smb2.HashSHA512}, Salt: make([]byte, 32), Signing: []uint16{o.signing()}}
+		c = smb2.Contexts{Hashes: []uint16{smb2.HashSHA512}, Salt: make([]byte, 32),
+			Signing: []uint16{o.signing()}}
 		if o.Cipher != 0 {
 			c.Ciphers = []uint16{o.Cipher}
 		}
@@ -240,7 +243,8 @@ func (x *session) setup(h smb2.Header, msg, token []byte) error {
 		x.challenge = smb2.NTLMChallenge(nonce, "SMBD", time.Now())
 		x.id++
 		h.SessionID = x.id
-		return x.reply(h, smb2.StatusMoreProcessingRequired, &smb2.SessionSetupResponse{}, smb2.ServerToken(x.challenge))
+		return x.reply(h, smb2.StatusMoreProcessingRequired, &smb2.SessionSetupResponse{},
+			smb2.ServerToken(x.challenge))
 	}
 	if x.challenge == nil {
 		return errEnd
@@ -252,7 +256,8 @@ func (x *session) setup(h smb2.Header, msg, token []byte) error {
 		return password, ok
 	})
 	if _, known := o.Users[user]; !ok && o.Guests && !known {
-		return x.reply(h, smb2.StatusSuccess, &smb2.SessionSetupResponse{SessionFlags: smb2.SessionFlagIsGuest}, smb2.ServerToken(nil))
+		return x.reply(h, smb2.StatusSuccess,
+			&smb2.SessionSetupResponse{SessionFlags: smb2.SessionFlagIsGuest}, smb2.ServerToken(nil))
 	}
 	if !ok {
 		return x.refuse(h, smb2.StatusLogonFailure)
@@ -348,7 +353,8 @@ func (x *session) list(h smb2.Header, f *handle) error {
 	}
 	if f.failure.Fault == servers.Endless && f.index == len(f.names) && f.index > 0 {
 		f.index = 0
-	} else if f.failure.Fault != servers.None && f.failure.Fault != servers.Endless && f.index >= int(f.failure.Place(int64(len(f.names)))) {
+	} else if f.failure.Fault != servers.None && f.failure.Fault != servers.Endless &&
+		f.index >= int(f.failure.Place(int64(len(f.names)))) {
 		if err, handled := x.applyFault(f.failure, h); handled {
 			return err
 		}
@@ -361,7 +367,8 @@ func (x *session) list(h smb2.Header, f *handle) error {
 		if err != nil {
 			continue
 		}
-		m := smb2.Member{Name: e.Name(), LastWriteTime: smb2.FileTime(info.ModTime()), Size: uint64(info.Size())}
+		m := smb2.Member{Name: e.Name(), LastWriteTime: smb2.FileTime(info.ModTime()),
+			Size: uint64(info.Size())}
 		if e.IsDir() {
 			m.Attributes = smb2.AttributeDirectory
 		}
@@ -375,11 +382,13 @@ func (x *session) list(h smb2.Header, f *handle) error {
 
 // transceive handles a message to the pipe.
 func (x *session) transceive(h smb2.Header, r *smb2.IoctlRequest, msg []byte) error {
-	shares := []smb2.Share{{Name: x.server.opts.Share}, {Name: "IPC$", Type: smb2.STypeSpecial | smb2.STypeIPC}, {Name: "print", Type: smb2.STypePrintQ}}
+	shares := []smb2.Share{{Name: x.server.opts.Share},
+		{Name: "IPC$", Type: smb2.STypeSpecial | smb2.STypeIPC}, {Name: "print", Type: smb2.STypePrintQ}}
 	for _, name := range slices.Sorted(maps.Keys(x.server.opts.Shares)) {
 		shares = append(shares, smb2.Share{Name: name, Remark: x.server.opts.Shares[name]})
 	}
-	return x.reply(h, smb2.StatusSuccess, &smb2.IoctlResponse{CtlCode: r.CtlCode, FileID: r.FileID}, smb2.ShareResponse(msg, shares))
+	return x.reply(h, smb2.StatusSuccess, &smb2.IoctlResponse{CtlCode: r.CtlCode, FileID: r.FileID},
+		smb2.ShareResponse(msg, shares))
 }
 
 // applyFault applies a fault that ends the connection or replaces the response.

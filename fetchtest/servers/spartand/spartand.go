@@ -43,7 +43,8 @@ func Start(t servers.TB, opts Options) *servers.Server {
 // responses.
 func New(opts Options) (*servers.Server, error) {
 	opts.Tree = cmp.Or[fs.FS](opts.Tree, embed.FS{})
-	return servers.New(servers.Config{Scheme: "spartan", Listen: opts.Listen, Cannot: []servers.Fault{servers.Abort}}, func(c *servers.Conn) {
+	return servers.New(servers.Config{Scheme: "spartan", Listen: opts.Listen,
+		Cannot: []servers.Fault{servers.Abort}}, func(c *servers.Conn) {
 		line, err := c.ReadLine()
 		if err != nil {
 			return
@@ -79,6 +80,7 @@ func (o *Options) respond(line string, r io.Reader) (header string, body []byte)
 	if err != nil {
 		return "4 Bad request", nil
 	}
-	site := smallnet.Site{Tree: o.Tree, Types: o.Types, Success: "2", Redirect: "3", Missing: "4", Failed: "5"}
+	site := smallnet.Site{Tree: o.Tree, Types: o.Types, Success: "2", Redirect: "3", Missing: "4",
+		Failed: "5"}
 	return site.Respond(path, parts[1])
 }

@@ -297,7 +297,8 @@ func (t *transfer) blocks(content []byte, f servers.Failure) {
 			if f.Fault == servers.Drip && !t.pause(f) {
 				return
 			}
-			t.send(tftp.Packet{Op: tftp.Data, Block: t.number(i), Data: content[(i-1)*t.block : min(i*t.block, len(content))]})
+			t.send(tftp.Packet{Op: tftp.Data, Block: t.number(i),
+				Data: content[(i-1)*t.block : min(i*t.block, len(content))]})
 		}
 		n, err := t.await(t.s.opts.Patience)
 		for err == nil { // ignore duplicate acknowledgments (RFC 1123, section 4.2.3.1)

@@ -32,7 +32,8 @@ func documentURL(addr, database string, id []byte, length int64) string {
 // documentID returns an identifier with the fields needed to find a document.
 func documentID(server, database, name string) []byte {
 	return apdu.EncodeID([]uri.WAISField{
-		{Tag: 1, Value: server}, {Tag: 2, Value: database}, {Tag: 3, Value: "0 0 " + name}, {Tag: 7, Value: "\x00"},
+		{Tag: 1, Value: server}, {Tag: 2, Value: database}, {Tag: 3, Value: "0 0 " + name}, {Tag: 7,
+			Value: "\x00"},
 	})
 }
 
@@ -48,7 +49,8 @@ func (s *Server) documentID(database, name string) []byte {
 		return documentID(s.Addr, database, name)
 	}
 	id := []uri.WAISField{{Tag: 1, Value: s.Addr}, {Tag: 2, Value: databases + database},
-		{Tag: 3, Value: fmt.Sprintf("0 %d %s%s/%s", max(s.length(database, name), 0), documents, database, name)}}
+		{Tag: 3, Value: fmt.Sprintf("0 %d %s%s/%s", max(s.length(database, name), 0), documents, database,
+			name)}}
 	for _, f := range id[:3] { // the distributor equals the author
 		id = append(id, uri.WAISField{Tag: f.Tag + 3, Value: f.Value})
 	}
@@ -85,7 +87,8 @@ func (s *Server) fileHit(database, name string, content []byte, score int) apdu.
 	}
 	if s.opts.FreeWAIS {
 		h.Source, h.Date = databases+database, "0"
-		h.Headline = path.Base(name) + "   " + documents + strings.TrimPrefix(path.Dir(database+"/"+name)+"/", "./")
+		h.Headline = path.Base(name) + "   " + documents +
+			strings.TrimPrefix(path.Dir(database+"/"+name)+"/", "./")
 	}
 	return h
 }

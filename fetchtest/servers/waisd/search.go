@@ -26,7 +26,8 @@ func (s *Server) find(m apdu.Search) apdu.Response {
 	case !s.has(m.Database):
 		return unavailable(m.Database)
 	case len(words) == 0:
-		return apdu.Response{Hits: []apdu.Hit{s.sourceHit(m.Database, 1000), s.catalogue(m.Database, "Catalogue for database: ")}}
+		return apdu.Response{Hits: []apdu.Hit{s.sourceHit(m.Database, 1000),
+			s.catalogue(m.Database, "Catalogue for database: ")}}
 	}
 	var found apdu.Response
 	fs.WalkDir(s.opts.Tree, m.Database, func(name string, d fs.DirEntry, err error) error {
@@ -36,17 +37,20 @@ func (s *Server) find(m apdu.Search) apdu.Response {
 		content, _ := fs.ReadFile(s.opts.Tree, name)
 		score := 0
 		for _, w := range words {
-			if strings.Contains(strings.ToLower(name), w) || bytes.Contains(bytes.ToLower(content), []byte(w)) {
+			if strings.Contains(strings.ToLower(name), w) ||
+				bytes.Contains(bytes.ToLower(content), []byte(w)) {
 				score += 1000 / len(words)
 			}
 		}
 		if score > 0 {
-			found.Hits = append(found.Hits, s.fileHit(m.Database, strings.TrimPrefix(name, m.Database+"/"), content, score))
+			found.Hits = append(found.Hits,
+				s.fileHit(m.Database, strings.TrimPrefix(name, m.Database+"/"), content, score))
 		}
 		return nil
 	})
 	if found.Hits == nil {
-		found.Hits = []apdu.Hit{s.catalogue(m.Database, "Search produced no result. Here's the Catalog for database: ")}
+		found.Hits = []apdu.Hit{s.catalogue(m.Database,
+			"Search produced no result. Here's the Catalog for database: ")}
 	}
 	return found
 }
@@ -63,7 +67,8 @@ func (s *Server) searchDirectory(words []string) apdu.Response {
 		}
 	}
 	if found.Hits == nil {
-		found.Hits = []apdu.Hit{s.catalogue("INFO", "Search produced no result. Here's the Catalog for database: ")}
+		found.Hits = []apdu.Hit{s.catalogue("INFO",
+			"Search produced no result. Here's the Catalog for database: ")}
 	}
 	return found
 }

@@ -89,7 +89,8 @@ func (s *Server) session(conn *servers.Conn) {
 func (c *session) handle(packet []byte) bool {
 	if m, err := apdu.DecodeInit(packet); err == nil {
 		c.Note("INIT " + m.ID)
-		return c.send(apdu.Init{Size: min(m.Size, Buffer), Accepted: true, ID: "urlget waisd"}.EncodeResponse())
+		return c.send(apdu.Init{Size: min(m.Size, Buffer), Accepted: true,
+			ID: "urlget waisd"}.EncodeResponse())
 	}
 	m, err := apdu.DecodeSearch(packet)
 	if err != nil {

@@ -92,7 +92,8 @@ func (c *session) message(status, following int64, records [][]byte) (head, list
 func open(start int64, records [][]byte) (head, list []byte) {
 	head = slices.Concat([]byte{0xa0 | z3950.TagPresentResponse, 0x80},
 		ber.Int(z3950.TagNumberOfRecordsReturned, int64(len(records))),
-		ber.Int(z3950.TagNextResultSetPosition, start+int64(len(records))), ber.Int(z3950.TagPresentStatus, z3950.PresentSuccess),
+		ber.Int(z3950.TagNextResultSetPosition, start+int64(len(records))), ber.Int(z3950.TagPresentStatus,
+			z3950.PresentSuccess),
 		[]byte{0xa0 | z3950.TagResponseRecords, 0x80})
 	return head, slices.Concat(records...)
 }

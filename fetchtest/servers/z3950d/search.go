@@ -62,7 +62,8 @@ func (s *Server) records(database string) (list []record, ok bool) {
 	switch {
 	case database == manyDatabase && s.opts.Synthetic > 0:
 		for i := range s.opts.Synthetic {
-			list = append(list, record{manyDatabase, fmt.Sprint(i + 1), fmt.Appendf(nil, "record %d of many\n", i+1)})
+			list = append(list,
+				record{manyDatabase, fmt.Sprint(i + 1), fmt.Appendf(nil, "record %d of many\n", i+1)})
 		}
 		return list, true
 	case database == explainDatabase && s.opts.Explain:
@@ -146,7 +147,8 @@ func (s *Server) matches(q z3950.Query, rec record) (bool, *z3950.Diagnostic) {
 		return rec.id == q.Term, nil
 	}
 	text := strings.ToLower(q.Term)
-	return strings.Contains(strings.ToLower(rec.id), text) || bytes.Contains(bytes.ToLower(s.content(rec)), []byte(text)), nil
+	return strings.Contains(strings.ToLower(rec.id), text) ||
+		bytes.Contains(bytes.ToLower(s.content(rec)), []byte(text)), nil
 }
 
 // scan returns identifiers of records as terms.
@@ -155,7 +157,8 @@ func (c *session) scan(m z3950.Scan) z3950.ScanResponse {
 	for _, database := range m.Databases {
 		all, ok := c.s.records(database)
 		if !ok {
-			return z3950.ScanResponse{Status: z3950.ScanFailure, Diagnostics: []z3950.Diagnostic{diagnostic(z3950.NoDatabase, database)}}
+			return z3950.ScanResponse{Status: z3950.ScanFailure,
+				Diagnostics: []z3950.Diagnostic{diagnostic(z3950.NoDatabase, database)}}
 		}
 		if _, d := c.s.matches(m.From, record{}); d != nil {
 			return z3950.ScanResponse{Status: z3950.ScanFailure, Diagnostics: []z3950.Diagnostic{*d}}

@@ -56,7 +56,8 @@ func (v *verified) Read(p []byte) (int, error) {
 		return n, err
 	}
 	if got := hex.EncodeToString(v.hash.Sum(nil)); !strings.EqualFold(got, v.want) {
-		err = &fetch.Error{Code: fetch.ErrChecksum, Err: fmt.Errorf("the stored content of %s has the digest %s", v.want, got)}
+		err = &fetch.Error{Code: fetch.ErrChecksum,
+			Err: fmt.Errorf("the stored content of %s has the digest %s", v.want, got)}
 	}
 	return n, err
 }
@@ -80,7 +81,8 @@ type Spool struct {
 
 // NewSpool creates a spool in dir, or in the system's directory for temporary files if dir is
 // empty. Commit calls commit with the file at offset 0.
-func NewSpool(dir string, commit func(ctx context.Context, f *os.File, sum string) (path string, err error)) (*Spool, error) {
+func NewSpool(dir string, commit func(ctx context.Context, f *os.File,
+	sum string) (path string, err error)) (*Spool, error) {
 	f, err := os.CreateTemp(dir, "urlget-")
 	if err != nil {
 		return nil, err
