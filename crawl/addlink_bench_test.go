@@ -23,7 +23,8 @@ func BenchmarkLinks(b *testing.B) {
 	client := fetch.New(nil, httpdriver.Load)
 	defer client.Close()
 	seed := uri.MustParse("http://h.example/")
-	c := &crawl{client: client, seeds: map[int]uri.URI{0: seed}, Options: Options{State: st, MaxAlike: DefaultAlike, Scope: Scope{MaxDepth: -1}}}
+	c := &crawl{seeds: map[int]uri.URI{0: seed}, Options: Options{State: st, MaxAlike: DefaultAlike, Scope: Scope{MaxDepth: -1}}}
+	c.visitor = c.newVisitor(client)
 	if _, err := st.begin([]string{seed.String()}); err != nil {
 		b.Fatal(err)
 	}
@@ -39,13 +40,13 @@ func BenchmarkLinks(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		u := uri.MustParse(fmt.Sprintf("http://h.example/section/page-%d.html", i%pages))
-		p := c.page(&item{url: u, from: seed, depth: 2, save: true}, nil)
+		p := c.page(newItem(&Link{URL: u, From: seed, Depth: 2, Save: true}), nil)
 		entries, _ := links.Read(strings.NewReader(text[i%len(text)]), "text/html", u)
 		for e, err := range entries {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if err := p.AddLink(e); err != nil {
+			if err := p.AddLink(b.Context(), e); err != nil {
 				b.Fatal(err)
 			}
 		}

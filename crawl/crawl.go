@@ -8,6 +8,7 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -49,8 +50,8 @@ type Options struct {
 	// DefaultRedirects; if MaxRedirects is negative, there is no limit.
 	MaxRedirects int
 
-	// Visit visits a page. Nil means Page.Read. It passes the page's redirects to Page.Redirect, as
-	// Page.Request does. An error concerns only that page and does not stop
+	// Visit visits a page. Nil means Page.Read. It passes the page's responses to Page.Receive, and
+	// its redirects to Page.Redirect, as Page.Request does. An error concerns only that page and does not stop
 	// the crawl, except one caused by a full or read-only disk.
 	Visit func(ctx context.Context, p *Page) error
 	// Skip, if not nil, reports whether a listed page needs no visit because the listing shows
@@ -100,18 +101,9 @@ type Report struct {
 // and can be resumed: the context was canceled, the state failed, the disk is full, or
 // Options.Enough or Options.Sync stopped it.
 func Run(ctx context.Context, client *fetch.Client, seeds []uri.URI, opts *Options) (*Report, error) {
-	c := &crawl{client: client, seeds: map[int]uri.URI{}}
+	c := &crawl{seeds: map[int]uri.URI{}}
 	if opts != nil {
 		c.Options = *opts
-	}
-	if c.Agent == "" {
-		c.Agent = DefaultAgent
-	}
-	if c.MaxAlike == 0 {
-		c.MaxAlike = DefaultAlike
-	}
-	if c.MaxRedirects == 0 {
-		c.MaxRedirects = DefaultRedirects
 	}
 	if c.Visit == nil {
 		c.Visit = func(ctx context.Context, p *Page) error { return p.Read(ctx) }
@@ -124,9 +116,21 @@ func Run(ctx context.Context, client *fetch.Client, seeds []uri.URI, opts *Optio
 		defer remove()
 		c.State = st
 	}
-	c.robots = NewRobots(client, c.Agent)
+	c.visitor = c.newVisitor(client)
 	err := c.run(ctx, seeds)
 	return &c.report, err
+}
+
+func (c *crawl) newVisitor(client *fetch.Client) *Visitor {
+	return &Visitor{
+		Rules: Rules{Client: client, Scope: c.Scope, NoRobots: c.NoRobots, Sitemaps: c.Sitemaps,
+			MaxAlike: cmp.Or(c.MaxAlike, DefaultAlike), MaxRedirects: cmp.Or(c.MaxRedirects, DefaultRedirects)},
+		Robots:   NewRobots(client, cmp.Or(c.Agent, DefaultAgent)),
+		Frontier: c,
+		Left:     c.reportUnfollowed,
+
+		attemptFailed: func(host string, err error) { c.scheduler.Failed(host, err) },
+	}
 }
 
 // temporary returns a temporary state and a function that removes it.
@@ -146,12 +150,11 @@ func temporary() (*State, func(), error) {
 	}, nil
 }
 
-// A crawl is the state of one call of Run.
+// A crawl is the state of one call of Run. It is the Frontier of its visitor.
 type crawl struct {
 	Options
-	client    *fetch.Client
+	visitor   *Visitor
 	scheduler *schedule.Scheduler
-	robots    *Robots
 
 	mu     sync.Mutex // protects the fields below, and serializes calls of Ended, Enough and Left
 	seeds  map[int]uri.URI
@@ -163,7 +166,7 @@ type crawl struct {
 func (c *crawl) run(ctx context.Context, seeds []uri.URI) error {
 	keys := make([]string, len(seeds))
 	for i, u := range seeds {
-		seeds[i] = c.withoutDefaultPort(u)
+		seeds[i] = c.visitor.withoutDefaultPort(u)
 		keys[i] = seeds[i].WithoutUserinfo().String()
 	}
 	c.State.sync = c.Sync
@@ -179,9 +182,9 @@ func (c *crawl) run(ctx context.Context, seeds []uri.URI) error {
 	}
 	for i, n := range numbers {
 		u := seeds[i]
-		it := &item{url: u.WithoutUserinfo(), seed: n, size: -1, save: c.Scope.KeepsSeed(u, c.client.Traits(u))}
+		l := &Link{URL: u, seed: n, Size: -1, Save: c.Scope.KeepsSeed(u, c.visitor.Client.Traits(u))}
 		c.seeds[n] = c.movedSeed(n, u)
-		if _, err := c.State.add(it, -1, "", 0); err != nil {
+		if _, err := c.State.add(newItem(l), -1, "", 0); err != nil {
 			return err
 		}
 	}
@@ -189,7 +192,7 @@ func (c *crawl) run(ctx context.Context, seeds []uri.URI) error {
 	ctx, c.stop = context.WithCancelCause(ctx)
 	defer c.stop(nil)
 	if c.Schedule.Pipeline == nil {
-		c.Schedule.Pipeline = c.client.Pipeline
+		c.Schedule.Pipeline = c.visitor.Client.Pipeline
 	}
 	c.scheduler = schedule.New(&c.Schedule)
 	err = c.scheduler.Run(ctx, c.next)
@@ -222,14 +225,8 @@ func (c *crawl) movedSeed(n int, u uri.URI) uri.URI {
 	return to
 }
 
-// withoutDefaultPort returns u without the port if that is the default port of its driver.
-func (c *crawl) withoutDefaultPort(u uri.URI) uri.URI {
-	s, _ := c.client.Scheme(u.Scheme())
-	return u.WithoutPort(s.Port)
-}
-
 // next is the task source of the scheduler.
-func (c *crawl) next(_ context.Context, room func(string) bool) (schedule.Task, error) {
+func (c *crawl) next(ctx context.Context, room func(string) bool) (schedule.Task, error) {
 	if c.enough() {
 		return schedule.Task{}, io.EOF
 	}
@@ -241,10 +238,10 @@ func (c *crawl) next(_ context.Context, room func(string) bool) (schedule.Task, 
 		return schedule.Task{}, schedule.ErrNone
 	}
 	var first *fetch.Request
-	if s, _ := c.client.Scheme(it.url.Scheme()); s.Pipelined {
-		first = c.page(it, nil).Request()
+	if s, _ := c.visitor.Client.Scheme(it.URL.Scheme()); s.Pipelined {
+		first = c.page(it, nil).Request(ctx)
 	}
-	return schedule.Task{Host: it.url.Host(), Request: first, Do: func(ctx context.Context) error {
+	return schedule.Task{Host: it.URL.Host(), Request: first, Do: func(ctx context.Context) error {
 		if c.enough() {
 			c.State.release(it)
 			return schedule.ErrNoVerdict // it stays in the queue
@@ -259,30 +256,36 @@ func (c *crawl) enough() bool {
 	return c.Enough != nil && c.Enough()
 }
 
+// page returns the page of an item.
+func (c *crawl) page(it *item, memo []byte) *Page {
+	l := it.Link
+	l.Seed = c.seed(it.seed)
+	l.URL = l.URL.WithLoginOf(l.Seed)
+	p := c.visitor.Page(l)
+	p.Memo, p.item = memo, it
+	return p
+}
+
 // do visits one item and returns the error for the scheduler.
 func (c *crawl) do(ctx context.Context, it *item) error {
 	defer c.State.release(it)
 	memo, _ := c.State.memo(it.id())
 	p := c.page(it, memo)
-	err := c.visit(ctx, p)
-	if errors.Is(err, ErrElsewhere) {
-		err = nil
-	}
+	why, err := c.visitor.Visit(ctx, p, func(ctx context.Context) error {
+		if p.Delay > 0 {
+			limits := c.Schedule.Host
+			limits.Delay = max(limits.Delay, p.Delay)
+			c.scheduler.SetLimits(p.URL.Host(), limits)
+		}
+		return c.Visit(ctx, p)
+	})
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return schedule.ErrNoVerdict // it stays in the queue
 	case fullDisk(err):
 		c.fail(err)
 		return schedule.ErrNoVerdict
-	case errors.Is(err, errForbidden):
-		c.reportUnfollowed(p.link(), robotsForbid)
-		err = nil
-	case !it.from.IsZero() && (errors.Is(err, fetch.ErrNeedForm) || errors.Is(err, fetch.ErrNeedSearch)):
-		c.reportUnfollowed(p.link(), NeedsForm)
-		err = nil
-	case it.unlinked && errors.Is(err, fetch.ErrNotFound):
-		err = nil
-	default:
+	case why == Followed, why == Moved:
 		c.reportVisit(p, err)
 	}
 	if err := c.recordOutcome(p, err); err != nil {
@@ -349,58 +352,4 @@ func (c *crawl) seed(n int) uri.URI {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.seeds[n]
-}
-
-// visit checks the server's robots.txt and then calls Visit.
-func (c *crawl) visit(ctx context.Context, p *Page) error {
-	if !c.NoRobots || c.Sitemaps && p.Depth == 0 {
-		rules, err := c.robots.Rules(ctx, p.URL, p.item.source())
-		if err == nil && rules.Delay > 0 && !c.NoRobots {
-			limits := c.Schedule.Host
-			limits.Delay = max(limits.Delay, rules.Delay)
-			c.scheduler.SetLimits(p.URL.Host(), limits)
-		}
-		if c.Sitemaps && p.Depth == 0 && p.Rel == "" && err == nil {
-			if err := c.addSitemaps(p, rules.Sitemaps); err != nil {
-				return err
-			}
-		}
-		if !c.NoRobots && p.Depth > 0 {
-			if err != nil {
-				return err
-			}
-			if !c.robots.Allowed(rules, p.URL) {
-				return errForbidden
-			}
-		}
-	}
-	return c.Visit(ctx, p)
-}
-
-// errForbidden is returned for a URL that robots.txt disallows.
-var errForbidden = errors.New("disallowed by robots.txt")
-
-// addSitemaps queues the sitemaps of a seed's server.
-func (c *crawl) addSitemaps(p *Page, sitemaps []string) error {
-	guessed := len(sitemaps) == 0
-	if guessed && !c.client.Traits(p.URL).HTML {
-		return nil
-	}
-	if guessed {
-		sitemaps = []string{"/sitemap.xml"}
-	}
-	for _, text := range sitemaps {
-		ref, err := uri.ParseRef(text)
-		if err != nil {
-			continue
-		}
-		it := &item{url: c.withoutDefaultPort(p.URL.Resolve(ref)).WithoutUserinfo().WithoutFragment(), from: p.URL.WithoutUserinfo(), seed: p.item.seed, rel: "sitemap", size: -1, unlinked: guessed}
-		if it.url.Site() != p.URL.Site() && !c.Scope.SpanHosts {
-			continue
-		}
-		if _, err := c.State.add(it, -1, "", 0); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -14,7 +14,7 @@ func (s *State) AddAndFinish(u uri.URI, write bool) (pending int, err error) {
 	s.mu.Lock()
 	s.written = time.Now().Add(time.Hour) // prevent automatic writes
 	s.mu.Unlock()
-	it := &item{url: u, size: -1}
+	it := newItem(&Link{URL: u, Size: -1})
 	if _, err := s.add(it, -1, "", 0); err != nil {
 		return 0, err
 	}

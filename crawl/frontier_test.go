@@ -51,7 +51,8 @@ func TestFrontierMemory(t *testing.T) {
 		hash := uint64(page) * 0x9e3779b97f4a7c15
 		for i := range perDirectory {
 			u := uri.MustParse(fmt.Sprintf("http://h%d.example/articles/%016x/page-%d.html", hash>>32%hosts, hash, i))
-			it := &item{url: u, from: uri.MustParse(fmt.Sprintf("http://h%d.example/articles/", hash>>32%hosts)), depth: 2, rel: "a", size: -1, save: true}
+			from := uri.MustParse(fmt.Sprintf("http://h%d.example/articles/", hash>>32%hosts))
+			it := newItem(&Link{URL: u, From: from, Depth: 2, Rel: "a", Size: -1, Save: true})
 			if _, err := st.add(it, -1, Form(u), 1<<30); err != nil {
 				t.Fatal(err)
 			}

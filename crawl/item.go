@@ -9,67 +9,55 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// An item is a URL in the queue, with the link that led to it.
+// An item is a link in the queue, without Seed, Text, Listed and Traits.
 type item struct {
-	url, from uri.URI
-	seed      int // index of the seed that led here
-	depth     int
-	rel       string
-	kind      fetch.EntryKind
-	size      int64 // from the listing; -1 if unknown
-	modTime   time.Time
-	save      bool
-	unlinked  bool // not linked: a default location, such as /sitemap.xml
-	// via are the URLs that redirected to url, oldest first. from links to the first of them.
-	via []uri.URI
-
+	Link
 	queueKey []byte // its key in the queue bucket
 	key      string // see id
+}
+
+func newItem(l *Link) *item {
+	it := &item{Link: *l}
+	it.URL, it.From, it.Seed = l.URL.WithoutUserinfo(), l.From.WithoutUserinfo(), uri.URI{}
+	it.Text, it.Listed, it.Traits = "", false, fetch.Traits{}
+	return it
 }
 
 // id returns the key of the item's URL.
 func (it *item) id() string {
 	if it.key == "" {
-		it.key = it.url.Key()
+		it.key = it.URL.Key()
 	}
 	return it.key
 }
 
 // marshal encodes the item without its queueKey.
 func (it *item) marshal() []byte {
-	b := []byte{byte(it.kind), 0}
-	if it.save {
+	b := []byte{byte(it.Kind), 0}
+	if it.Save {
 		b[1] |= 1
 	}
-	if it.unlinked {
+	if it.Guessed {
 		b[1] |= 2
 	}
 	b = binary.AppendUvarint(b, uint64(it.seed))
-	b = binary.AppendUvarint(b, uint64(it.depth))
-	b = binary.AppendVarint(b, it.size)
+	b = binary.AppendUvarint(b, uint64(it.Depth))
+	b = binary.AppendVarint(b, it.Size)
 	at := int64(0)
-	if !it.modTime.IsZero() {
-		at = it.modTime.UnixNano()
+	if !it.ModTime.IsZero() {
+		at = it.ModTime.UnixNano()
 	}
 	b = binary.AppendVarint(b, at)
-	for _, s := range []string{it.rel, it.url.String(), it.from.String()} {
+	for _, s := range []string{it.Rel, it.URL.String(), it.From.String()} {
 		b = binary.AppendUvarint(b, uint64(len(s)))
 		b = append(b, s...)
 	}
-	for _, u := range it.via {
+	for _, u := range it.Via {
 		s := u.String()
 		b = binary.AppendUvarint(b, uint64(len(s)))
 		b = append(b, s...)
 	}
 	return b
-}
-
-// source returns the URL that a request for the item comes from, or zero for a seed.
-func (it *item) source() uri.URI {
-	if n := len(it.via); n > 0 {
-		return it.via[n-1]
-	}
-	return it.from
 }
 
 var errDamaged = errors.New("damaged state file")
@@ -80,20 +68,20 @@ func unmarshalItem(b []byte) (*item, error) {
 		return nil, errDamaged
 	}
 	d := decoder{b: b[2:]}
-	it := &item{kind: fetch.EntryKind(b[0]), save: b[1]&1 != 0, unlinked: b[1]&2 != 0}
-	it.seed, it.depth = int(d.uvarint()), int(d.uvarint())
-	it.size = d.varint()
+	it := &item{Link: Link{Kind: fetch.EntryKind(b[0]), Save: b[1]&1 != 0, Guessed: b[1]&2 != 0}}
+	it.seed, it.Depth = int(d.uvarint()), int(d.uvarint())
+	it.Size = d.varint()
 	if at := d.varint(); at != 0 {
-		it.modTime = time.Unix(0, at)
+		it.ModTime = time.Unix(0, at)
 	}
-	it.rel = d.text()
+	it.Rel = d.text()
 	var err1, err2 error
-	it.url, err1 = uri.Parse(d.text())
-	it.from, err2 = uri.Parse(d.text())
+	it.URL, err1 = uri.Parse(d.text())
+	it.From, err2 = uri.Parse(d.text())
 	for len(d.b) > 0 && err2 == nil {
 		var u uri.URI
 		u, err2 = uri.Parse(d.text())
-		it.via = append(it.via, u)
+		it.Via = append(it.Via, u)
 	}
 	if d.failed || err1 != nil || err2 != nil {
 		return nil, errDamaged

@@ -38,7 +38,7 @@ func (q *queue) init() { q.hosts = map[string]*hostQueue{} }
 
 // push appends an item to the queue of its host, if there is room in memory.
 func (q *queue) push(it *item) {
-	name := it.url.Host()
+	name := it.URL.Host()
 	h := q.hosts[name]
 	if h == nil {
 		if len(q.hosts) >= maxHosts || q.spilled { // older items of this host may be in the file
@@ -122,7 +122,7 @@ func (s *State) hasQueued() bool {
 func (s *State) release(it *item) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if h := s.queue.hosts[it.url.Host()]; h != nil {
+	if h := s.queue.hosts[it.URL.Host()]; h != nil {
 		h.taken--
 	}
 }

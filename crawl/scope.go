@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/links"
@@ -47,18 +48,36 @@ type Scope struct {
 	AcceptTypes []string `json:"accept_types,omitempty"`
 }
 
-// A Link is the input of a Scope's decision.
+// A Link is a URL that a crawl has found, and how. Scope, robots.txt and budgets decide whether it
+// becomes a page.
 type Link struct {
-	URL, From, Seed uri.URI
-	Depth           int // number of links from the seed to URL
+	URL, From, Seed uri.URI // From is zero for seeds
+	Depth           int     // number of links from the seed to URL
 	Rel             string
 	Kind            fetch.EntryKind
+	Size            int64 // from a listing; -1 if unknown
+	ModTime         time.Time
+	Save            bool // the page is saved, and not only read for its links
+	Guessed         bool // no link leads to it: a usual place, such as /sitemap.xml
+	// Via are the URLs that redirected to URL, oldest first. From links to the first of them.
+	Via []uri.URI
+
+	seed int // index of the seed in State.Seeds
+
 	// Text is the text of an anchor or the name in a listing. If Kind is fetch.EntryError, URL is
 	// zero, and Text is an invalid reference and the reason, or an error in a menu. It is empty for
 	// links that were queued before.
 	Text   string
 	Listed bool         // found in a listing, not on a page
 	Traits fetch.Traits // of the scheme of URL
+}
+
+// Source returns the URL that a request for the page comes from, or zero for a seed.
+func (l *Link) Source() uri.URI {
+	if n := len(l.Via); n > 0 {
+		return l.Via[n-1]
+	}
+	return l.From
 }
 
 // A Reason is a token that explains why a link is not followed: no_target, scheme, host, domain,
@@ -75,6 +94,13 @@ const (
 	NoFollow      Reason = "nofollow"       // the page asks robots not to follow its links
 	ParentListing Reason = "parent_listing" // the link to the parent directory in a listing
 	NeedsForm     Reason = "form"           // the server requires a form or search words
+	RobotsForbid  Reason = "robots"         // disallowed by robots.txt
+)
+
+// Reasons why a visited page is not one of the crawl, for Visitor.Visit.
+const (
+	Moved   Reason = "moved"     // it redirects to another page
+	Missing Reason = "not_found" // its URL was guessed, and does not exist
 )
 
 // The other reasons.
@@ -87,7 +113,6 @@ const (
 	notMatched   Reason = "regex"         // excluded by AcceptURL or RejectURL
 	tooLong      Reason = "length"        // more than 2,000 bytes or more than 100 path segments
 	repeats      Reason = "repetition"    // repeated path segments, as circular links produce
-	robotsForbid Reason = "robots"        // disallowed by robots.txt
 	notRequisite Reason = "not_requisite" // SeedsOnly
 )
 
@@ -103,7 +128,7 @@ var reasonTexts = map[Reason]string{
 	tooLong:       "URL too long",
 	repeats:       "repeating path",
 	TooManyAlike:  "too many similar URLs",
-	robotsForbid:  "disallowed by robots.txt",
+	RobotsForbid:  "disallowed by robots.txt",
 	NoFollow:      "the page asks robots not to follow its links",
 	notRequisite:  "not a page requisite",
 	ParentListing: "parent directory",

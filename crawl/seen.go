@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/urlget/urlget/fetch"
 )
@@ -14,7 +15,10 @@ type linkID struct {
 }
 
 // A pageID is what decides about all links of a page.
-type pageID struct{ seed, depth int }
+type pageID struct {
+	seed  string
+	depth int
+}
 
 // A linkText is what decides about one link. The URL is as written in the resolved link.
 type linkText struct {
@@ -23,7 +27,7 @@ type linkText struct {
 }
 
 func (p *Page) linkID(e fetch.Entry) linkID {
-	return linkID{pageID{p.item.seed, p.Depth}, linkText{e.URL.String(), e.Rel, e.Kind}}
+	return linkID{pageID{p.Seed.String(), p.Depth}, linkText{e.URL.String(), e.Rel, e.Kind}}
 }
 
 // These limit the links that a seenLinks holds, the bytes of their URLs and relations, and their
@@ -38,6 +42,7 @@ const (
 // of the same kind changes nothing. The most frequent links of a site are thus recognized without
 // normalizing their URLs and without the state file.
 type seenLinks struct {
+	mu    sync.Mutex                       // guards the fields below
 	links map[pageID]map[linkText]struct{} // one map for all would rarely be in the processor's cache
 	n     int                              // number of links
 	text  int                              // bytes of their URLs and relations
@@ -47,13 +52,15 @@ type seenLinks struct {
 // texts are copied: they may be parts of attributes of many megabytes.
 func (s *seenLinks) add(id linkID) {
 	size := len(id.link.url) + len(id.link.rel)
-	if size > maxSeenText || s.has(id) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.links[id.page][id.link]; ok || size > maxSeenText {
 		return
 	}
 	id.link.url, id.link.rel = strings.Clone(id.link.url), strings.Clone(id.link.rel)
 	page := s.links[id.page]
 	if s.n >= maxSeen || s.text+size > maxSeenText || page == nil && len(s.links) >= maxSeenPages {
-		s.clear()
+		s.links, s.n, s.text = nil, 0, 0
 		page = nil
 	}
 	if s.links == nil {
@@ -69,26 +76,14 @@ func (s *seenLinks) add(id linkID) {
 }
 
 func (s *seenLinks) has(id linkID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	_, ok := s.links[id.page][id.link]
 	return ok
 }
 
-func (s *seenLinks) clear() { *s = seenLinks{} }
-
-// seenLink reports whether a link is among the seenLinks.
-func (s *State) seenLink(id linkID) bool {
+func (s *seenLinks) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.seen.has(id)
-}
-
-// addLink is add for an item that a link leads to. The link is remembered if its URL is now known.
-func (s *State) addLink(it *item, id linkID, limit int, form string, maxAlike int) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	added, err := s.addLocked(it, limit, form, maxAlike)
-	if err == nil && added != tooManyAlike {
-		s.seen.add(id)
-	}
-	return added, err
+	s.links, s.n, s.text = nil, 0, 0
 }

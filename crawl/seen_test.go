@@ -28,7 +28,7 @@ func TestSeenLinksAreBounded(t *testing.T) {
 			var s seenLinks
 			long := strings.Repeat("x", tt.size)
 			link := func(i int) linkID {
-				return linkID{pageID{seed: i % tt.pages}, linkText{url: long + strconv.Itoa(i)}}
+				return linkID{pageID{seed: strconv.Itoa(i % tt.pages)}, linkText{url: long + strconv.Itoa(i)}}
 			}
 			for i := range maxSeen + 10 {
 				s.add(link(i))
@@ -67,8 +67,9 @@ func TestKnownLinksAreStillDecided(t *testing.T) {
 	defer client.Close()
 	seed := uri.MustParse("http://h.example/d/")
 	var left []Reason
-	c := &crawl{client: client, seeds: map[int]uri.URI{0: seed}, Options: Options{State: st, MaxAlike: 1, Scope: Scope{MaxDepth: 3, NoParent: true},
+	c := &crawl{seeds: map[int]uri.URI{0: seed}, Options: Options{State: st, MaxAlike: 1, Scope: Scope{MaxDepth: 3, NoParent: true},
 		Left: func(_ Link, why Reason) { left = append(left, why) }}}
+	c.visitor = c.newVisitor(client)
 	if _, err := st.begin([]string{seed.String()}); err != nil {
 		t.Fatal(err)
 	}
@@ -89,8 +90,8 @@ func TestKnownLinksAreStillDecided(t *testing.T) {
 	}
 	for _, tt := range tests {
 		left = nil
-		p := c.page(&item{url: seed, from: seed, depth: tt.depth, save: true}, nil)
-		if err := p.AddLink(fetch.Entry{URL: uri.MustParse(tt.link), Rel: tt.rel, Size: -1}); err != nil {
+		p := c.page(newItem(&Link{URL: seed, From: seed, Depth: tt.depth, Save: true}), nil)
+		if err := p.AddLink(t.Context(), fetch.Entry{URL: uri.MustParse(tt.link), Rel: tt.rel, Size: -1}); err != nil {
 			t.Fatal(err)
 		}
 		if got := append(left, Followed)[0]; got != tt.want {
@@ -103,8 +104,8 @@ func TestKnownLinksAreStillDecided(t *testing.T) {
 	c.seeds[0] = uri.MustParse("http://h.example/f/") // the seed redirects
 	st.moveSeed(0, c.seeds[0].String())
 	left = nil
-	p := c.page(&item{url: seed, from: seed, depth: 1, save: true}, nil)
-	if err := p.AddLink(fetch.Entry{URL: uri.MustParse("http://h.example/d/1"), Rel: "a", Size: -1}); err != nil || len(left) != 1 || left[0] != notBelow {
+	p := c.page(newItem(&Link{URL: seed, From: seed, Depth: 1, Save: true}), nil)
+	if err := p.AddLink(t.Context(), fetch.Entry{URL: uri.MustParse("http://h.example/d/1"), Rel: "a", Size: -1}); err != nil || len(left) != 1 || left[0] != notBelow {
 		t.Errorf("after the redirect of the seed: left %v, %v", left, err)
 	}
 }

@@ -4,7 +4,7 @@ import "github.com/urlget/urlget/fetch"
 
 // skipUnchanged reports whether an item needs no visit. If so, it records the item as visited.
 func (c *crawl) skipUnchanged(it *item, listed bool) (bool, error) {
-	if c.Skip == nil || !listed || it.kind != fetch.EntryObject {
+	if c.Skip == nil || !listed || it.Kind != fetch.EntryObject {
 		return false, nil
 	}
 	memo, err := c.State.earlierMemo(it)
@@ -44,7 +44,7 @@ func (s *State) skip(it *item, memo []byte) (bool, error) {
 	if r == nil || err != nil || r.run == s.run {
 		return false, err
 	}
-	r.run, r.depth, r.memo = s.run, it.depth, memo
+	r.run, r.depth, r.memo = s.run, it.Depth, memo
 	s.changes.put(urlsBucket, key, r.marshal())
 	return true, s.writeIfDue()
 }

@@ -16,7 +16,6 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/uri"
 )
 
 // A State is the stored progress of a crawl: the known URLs and the queue. With it an interrupted
@@ -39,7 +38,6 @@ type State struct {
 	seeds    []string
 	moved    map[int]string // redirect targets of seeds, by index
 	queue    queue
-	seen     seenLinks
 	accesses int   // accesses to the file since its pages were released
 	waiting  int64 // queued and active items
 }
@@ -301,7 +299,6 @@ func (s *State) SeedTargets() []string {
 func (s *State) begin(keys []string) (numbers []int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen.clear() // the scope may be another
 	over, err := s.get(metaBucket, "over")
 	if err != nil {
 		return nil, err
@@ -393,13 +390,11 @@ func (s *State) finish() error {
 	return s.write()
 }
 
-// moveSeed records the redirect target of a seed, for when the crawl is resumed. Scope and depth are
-// relative to it, so the verdicts about earlier links no longer hold.
+// moveSeed records the redirect target of a seed, for when the crawl is resumed.
 func (s *State) moveSeed(n int, key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.moved[n] = key
-	s.seen.clear()
 	s.changes.put(metaBucket, string(movedKey(n)), []byte(key))
 }
 
@@ -410,28 +405,23 @@ const (
 	tooManyAlike        // too many URLs have its form
 )
 
-// add queues an item unless its URL is already known in this crawl. A URL is queued again if the
-// new path to it is shorter and brings its links within limit; if limit is negative, depth is not
-// limited. At most maxAlike URLs have the same form, unless form is "".
+// add queues an item unless its URL is already known in this crawl. A visited URL is queued again if
+// the new path to it is shorter than limit, because its links, and theirs, get nearer; if limit is
+// negative, depth is not limited. At most maxAlike URLs have the same form, unless form is "".
 func (s *State) add(it *item, limit int, form string, maxAlike int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.addLocked(it, limit, form, maxAlike)
-}
-
-// addLocked is add for a caller that holds the lock.
-func (s *State) addLocked(it *item, limit int, form string, maxAlike int) (int, error) {
 	key := it.id()
 	r, err := s.record(key)
 	if err != nil {
 		return alreadyKnown, err
 	}
 	if r != nil && r.run == s.run {
-		if it.depth >= r.depth {
+		if it.Depth >= r.depth {
 			return alreadyKnown, nil
 		}
-		if limit < 0 || r.state != done || r.depth < limit || it.depth >= limit {
-			r.depth = it.depth
+		if r.state != done || it.Depth >= limit { // to be visited, or at the limit
+			r.depth = it.Depth
 			s.changes.put(urlsBucket, key, r.marshal())
 			return alreadyKnown, s.writeIfDue()
 		}
@@ -455,7 +445,7 @@ func (s *State) addLocked(it *item, limit int, form string, maxAlike int) (int, 
 // URL's record, or nil.
 func (s *State) enqueueNew(it *item, r *record) {
 	r = cmp.Or(r, &record{})
-	r.run, r.state, r.depth = s.run, queued, it.depth
+	r.run, r.state, r.depth = s.run, queued, it.Depth
 	s.changes.put(urlsBucket, it.id(), r.marshal())
 	s.enqueue(it)
 }
@@ -463,33 +453,26 @@ func (s *State) enqueueNew(it *item, r *record) {
 // enqueue appends the item to the queue.
 func (s *State) enqueue(it *item) {
 	s.seq++
-	it.queueKey = binary.BigEndian.AppendUint64(append([]byte(it.url.Host()), 0), s.seq)
+	it.queueKey = binary.BigEndian.AppendUint64(append([]byte(it.URL.Host()), 0), s.seq)
 	s.changes.put(queueBucket, string(it.queueKey), it.marshal())
 	s.waiting++
 }
 
-// maxRevisits is the number of redirects after which none leads to a URL of its chain again.
-const maxRevisits = 50
-
-// addRedirect is add for the target of a redirect. A URL that is in it.via is queued again.
-func (s *State) addRedirect(it *item, limit int) (int, error) {
-	if len(it.via) > maxRevisits || !slices.ContainsFunc(it.via, func(u uri.URI) bool { return u.Key() == it.id() }) {
-		return s.add(it, limit, "", 0)
-	}
+// addAgain queues an item even if its URL is known.
+func (s *State) addAgain(it *item) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, err := s.record(it.id())
 	if err != nil {
 		return alreadyKnown, err
 	}
-	s.seen.clear() // the depth of the URL may grow
 	s.enqueueNew(it, r)
 	s.queue.push(it)
 	return newlyQueued, s.writeIfDue()
 }
 
-// finishVisit records the outcome of a visit. If a shorter path to the URL was found during the
-// visit and brings its links within limit, the URL is queued again.
+// finishVisit records the outcome of a visit. If a path to the URL that is shorter than limit was
+// found during the visit, the URL is queued again.
 func (s *State) finishVisit(it *item, state byte, memo []byte, limit int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -499,7 +482,7 @@ func (s *State) finishVisit(it *item, state byte, memo []byte, limit int) error 
 		return err
 	}
 	if r == nil {
-		r = &record{run: s.run, depth: it.depth}
+		r = &record{run: s.run, depth: it.Depth}
 	}
 	r.state, r.memo = state, memo
 	s.changes.put(urlsBucket, key, r.marshal())
@@ -508,11 +491,11 @@ func (s *State) finishVisit(it *item, state byte, memo []byte, limit int) error 
 	if state == failed {
 		s.changes.put(failedBucket, string(it.queueKey), it.marshal())
 	}
-	if state == done && r.run == s.run && limit >= 0 && it.depth >= limit && r.depth < limit {
+	if state == done && r.run == s.run && r.depth < min(it.Depth, limit) {
 		r.state = queued
 		s.changes.put(urlsBucket, key, r.marshal())
 		again := *it
-		again.depth = r.depth
+		again.Depth = r.depth
 		s.enqueue(&again)
 		s.queue.push(&again)
 	}

@@ -116,20 +116,16 @@ func (c *Crawl) Submit(ctx context.Context, e Engine, p Priority, seed uri.URI, 
 	}
 	login := seed.WithoutFragment()
 	seed = login.WithoutUserinfo()
-	page := &page{Seed: seed, Read: !c.Scope.KeepsSeed(seed, t)}
-	if c.secrets != nil {
-		page.Secrets = c.secrets.revision
-	}
-	sub := c.submission(&job.Job{URL: seed}, page)
+	sub := c.submission(&crawl.Link{URL: seed, Seed: seed, Save: c.Scope.KeepsSeed(seed, t)})
 	err = submitWithRetry(ctx, e, func(ctx context.Context, try int) error {
 		if login.Userinfo().HasName {
 			stored, err := changeSecrets(ctx, e, withLogin(login))
 			if err != nil {
 				return err
 			}
-			page.Secrets = stored.revision
+			sub.Page.Secrets = stored.revision
 		}
-		fresh, err := newFrontier(e, p).add(ctx, c, sub, nil)
+		fresh, err := newFrontier(e, p, c).add(ctx, sub, nil, nil)
 		known = err == nil && !fresh && try == 0 // a known page after a lost response is the first try itself
 		return err
 	})
@@ -159,14 +155,14 @@ func (c *Crawl) pageID(u uri.URI) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// submission returns the submission of a page. Its ID is the page ID, so that each page has one
-// result.
-func (c *Crawl) submission(j *job.Job, p *page) *submission {
-	s := newSubmission(j)
-	s.ID, s.Page = c.pageID(j.URL), p
+// submission returns the submission of the page that a link leads to. Its ID is the page ID, so that
+// each page has one result.
+func (c *Crawl) submission(l *crawl.Link) *submission {
+	s := newSubmission(&job.Job{URL: l.URL, From: l.Source().WithoutUserinfo(), Depth: l.Depth})
+	s.ID = c.pageID(l.URL)
+	s.Page = &page{Seed: l.Seed, Rel: l.Rel, Kind: l.Kind, Read: !l.Save, Guessed: l.Guessed, Moved: len(l.Via) > 0}
+	if c.secrets != nil {
+		s.Page.Secrets = c.secrets.revision
+	}
 	return s
 }
-
-func (c *Crawl) maxPages() int { return cmp.Or(c.MaxPages, defaultPages) }
-func (c *Crawl) maxAlike() int { return cmp.Or(c.MaxAlike, crawl.DefaultAlike) }
-func (c *Crawl) agent() string { return cmp.Or(c.Agent, crawl.DefaultAgent) }

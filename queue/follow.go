@@ -10,6 +10,7 @@ import (
 	"iter"
 	"sync"
 
+	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/links"
@@ -45,7 +46,7 @@ func spoolListing(w io.Writer, entries iter.Seq2[fetch.Entry, error]) error {
 func (v *visit) links(res *job.Result, spool Spool) (iter.Seq2[fetch.Entry, error], error) {
 	r, err := spool.Reader()
 	if err != nil {
-		return nil, err
+		return nil, &fetch.Error{Code: fetch.ErrFile, Err: err}
 	}
 	switch {
 	case res.Outcome == job.Listed:
@@ -59,7 +60,7 @@ func (v *visit) links(res *job.Result, spool Spool) (iter.Seq2[fetch.Entry, erro
 				}
 			}
 		}, nil
-	case v.sub.Page.Rel == "sitemap":
+	case v.page.Rel == "sitemap":
 		return links.XML(r, v.resp.URL), nil
 	case v.resp.Entries != nil:
 		return v.resp.Parse(r), nil
@@ -71,64 +72,28 @@ func (v *visit) links(res *job.Result, spool Spool) (iter.Seq2[fetch.Entry, erro
 	return entries, nil
 }
 
-// finish queues the links of the page, and returns the result of the visit. An error is an engine
-// error.
-func (v *visit) finish(ctx context.Context, res *job.Result, spool Spool) (*job.Result, error) {
-	switch {
-	case v.skipped != "":
-		res.Outcome = job.Skipped
-		if v.skipped == skippedMoved {
-			return res, v.recordMove(ctx)
-		}
-	case v.sub.Page.Guessed && res.Class == fetch.ErrNotFound:
-		res.Outcome, res.Class, res.Err, v.skipped = job.Skipped, "", nil, skippedGuessed
-	case res.Outcome != job.Failed:
-		return v.follow(ctx, res, spool)
-	}
-	return res, nil
-}
-
-// recordMove records that the redirect target is queued.
-func (v *visit) recordMove(ctx context.Context) error {
-	for {
-		now, err := v.frontier.recordFollowed(ctx, v.id, v.depth)
-		if err != nil || now >= v.depth {
-			return err
-		}
-		v.depth = now // another worker found a shorter path
-		if err := v.move(ctx, v.resp.URL); err != nil {
-			return err
-		}
-	}
-}
-
 // follow queues the links of the page and records that. A failure of the page is in the returned
-// result; the error is an engine error.
+// result; the error is one of the engine.
 func (v *visit) follow(ctx context.Context, res *job.Result, spool Spool) (*job.Result, error) {
 	n := int64(0)
-	for {
+	all := func() error {
 		entries, err := v.links(res, spool)
-		if err != nil {
-			return v.failed(&fetch.Error{Code: fetch.ErrFile, Err: err}), nil
+		if err == nil {
+			n, err = v.followAll(ctx, entries)
 		}
-		n, err = v.followAll(ctx, entries)
-		var engine *engineError
-		if errors.As(err, &engine) {
-			return nil, err
-		}
-		if err != nil {
-			return v.failed(err), nil
-		}
-		now, err := v.frontier.recordFollowed(ctx, v.id, v.depth)
-		if err != nil {
-			return nil, &engineError{err}
-		}
-		if now >= v.depth {
-			break
-		}
-		v.depth = now // another worker found a shorter path
+		return err
 	}
-	res.Depth = v.depth
+	err := all()
+	if err == nil {
+		err = v.recordFollowed(ctx, all)
+	}
+	switch {
+	case errors.As(err, new(*crawl.StoreError)):
+		return nil, err
+	case err != nil:
+		return v.failed(err), nil
+	}
+	res.Depth = v.page.Depth
 	if res.Outcome == job.Saved && !v.keeps(v.resp) {
 		res.Outcome = job.Listed
 	}
@@ -171,12 +136,10 @@ func (v *visit) followAll(ctx context.Context, entries iter.Seq2[fetch.Entry, er
 		}
 		group.Go(func() {
 			defer func() { <-room }()
-			short, cancel := context.WithTimeout(ctx, operationTimeout)
-			defer cancel()
-			if err := v.addLink(short, e); err != nil {
+			if err := v.page.AddLink(ctx, e); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
-				failed = &engineError{fmt.Errorf("a link of %s: %w", v.sub.Job.URL.Redacted(), err)}
+				failed = fmt.Errorf("a link of %s: %w", v.sub.Job.URL.Redacted(), err)
 			}
 		})
 	}
@@ -184,4 +147,7 @@ func (v *visit) followAll(ctx context.Context, entries iter.Seq2[fetch.Entry, er
 	return n, failed
 }
 
-const maxSeenLinks = 10_000 // links of a page in the duplicate filter
+const (
+	linksAtOnce  = 16     // concurrent engine requests for links
+	maxSeenLinks = 10_000 // links of a page in the duplicate filter
+)

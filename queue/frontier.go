@@ -6,10 +6,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/urlget/urlget/crawl"
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
 // A mark is the state of a page that a crawl has found.
@@ -18,17 +22,21 @@ type mark struct {
 	// Followed is 1 plus the depth at which the links of the page were followed; 0 if they were
 	// not.
 	Followed int `json:"x,omitempty"`
+	// Via is the chain of redirects that led to the page, see crawl.Link. Former versions drop it.
+	Via []uri.URI `json:"v,omitempty"`
 }
 
 // followed reports whether the links of the page have been followed from its current depth.
 func (m mark) followed() bool { return m.Followed > 0 && m.Followed-1 <= m.Depth }
 
-// A frontier tracks the pages that a crawl has found. A new page is first queued and then marked.
-// If a worker crashes in between, the page with the link has not ended and is visited again. A page
-// that is queued twice has one ID and therefore one result.
+// A frontier stores the pages of a crawl in an engine, as a crawl.Frontier. A new page is first
+// queued and then marked. If a worker crashes in between, the page with the link has not ended and is
+// visited again. A page that is queued twice has one ID and therefore one result.
 type frontier struct {
 	engine   Engine
 	priority Priority
+	crawl    atomic.Pointer[Crawl] // with its latest secrets
+	visitor  *crawl.Visitor        // of the pages of the frontier
 
 	mu    sync.Mutex
 	known map[string]int // depths of pages, to avoid engine requests
@@ -37,8 +45,10 @@ type frontier struct {
 	allowances map[string]int // reserved and unspent parts of budgets
 }
 
-func newFrontier(e Engine, p Priority) *frontier {
-	return &frontier{engine: e, priority: p, payLock: newMutex()}
+func newFrontier(e Engine, p Priority, c *Crawl) *frontier {
+	f := &frontier{engine: e, priority: p, payLock: newMutex()}
+	f.crawl.Store(c)
+	return f
 }
 
 const (
@@ -71,16 +81,53 @@ func (f *frontier) change(ctx context.Context, id string, edit func(m *mark, exi
 	})
 }
 
+// Add implements crawl.Frontier.
+func (f *frontier) Add(ctx context.Context, l *crawl.Link, form string) (crawl.Reason, error) {
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	c := f.crawl.Load()
+	why := crawl.Followed
+	_, err := f.add(ctx, c.submission(l), l.Via, func() (paid bool, err error) {
+		why, err = f.pay(ctx, c, form)
+		return why == crawl.Followed && err == nil, err
+	})
+	if fetch.CodeOf(err) == fetch.ErrRequest || fetch.CodeOf(err) == fetch.ErrURL {
+		return crawl.NoTarget, nil // workers would refuse the job
+	}
+	return why, storeError(err)
+}
+
+// AddTarget implements crawl.Frontier. A page has one result and is not visited again.
+func (f *frontier) AddTarget(ctx context.Context, l *crawl.Link) (follow bool, err error) {
+	if slices.ContainsFunc(l.Via, func(u uri.URI) bool { return u.Key() == l.URL.Key() }) {
+		return true, nil
+	}
+	why, err := f.Add(ctx, l, "")
+	if why != crawl.Followed {
+		f.visitor.Left(*l, why)
+	}
+	return false, err
+}
+
+// MoveSeed implements crawl.Frontier. The client has added the login of the site to the target, and
+// jobs must not have it.
+func (f *frontier) MoveSeed(_ context.Context, p *crawl.Page, to uri.URI) (uri.URI, error) {
+	if to.Site() != p.Seed.Site() {
+		return to, nil
+	}
+	return to.WithoutUserinfo().WithUserinfoOf(p.Seed), nil
+}
+
 // add queues a page unless it is known, and reports whether it is new. A known page is queued again
 // if this link makes it nearer and its links were already followed, since they become nearer too.
 // pay, if not nil, is called before a new page is queued. If it returns false, the page is not
 // added.
-func (f *frontier) add(ctx context.Context, c *Crawl, s *submission, pay func() (bool, error)) (fresh bool, err error) {
-	depth := s.Job.Depth
+func (f *frontier) add(ctx context.Context, s *submission, via []uri.URI, pay func() (bool, error)) (fresh bool, err error) {
+	depth, limit := s.Job.Depth, f.crawl.Load().Scope.Limit()
 	f.mu.Lock()
 	at, ok := f.known[s.ID]
 	f.mu.Unlock()
-	if ok && (at <= depth || c.Scope.Limit() < 0) {
+	if ok && (at <= depth || limit < 0) {
 		return false, nil
 	}
 	paid := true
@@ -89,7 +136,7 @@ func (f *frontier) add(ctx context.Context, c *Crawl, s *submission, pay func() 
 		key := s.ID
 		switch {
 		case !exists:
-			fresh = true
+			fresh, m.Via = true, via
 			if pay != nil {
 				if ok, err := pay(); !ok || err != nil {
 					paid, fresh = false, false
@@ -97,7 +144,7 @@ func (f *frontier) add(ctx context.Context, c *Crawl, s *submission, pay func() 
 				}
 				pay = nil
 			}
-		case m.Depth <= depth || c.Scope.Limit() < 0:
+		case m.Depth <= depth || limit < 0:
 			return false, nil
 		case m.Followed > 0:
 			key += "/" + strconv.Itoa(depth)
@@ -105,11 +152,7 @@ func (f *frontier) add(ctx context.Context, c *Crawl, s *submission, pay func() 
 			key = "" // it is still queued and will be visited with the new depth
 		}
 		if key != "" {
-			data, err := s.encode(longest(f.engine))
-			if err != nil {
-				return false, err
-			}
-			if _, err := f.engine.Submit(ctx, f.priority, key, data); err != nil {
+			if err := f.submit(ctx, s, key); err != nil {
 				return false, err
 			}
 		}
@@ -122,18 +165,25 @@ func (f *frontier) add(ctx context.Context, c *Crawl, s *submission, pay func() 
 	return fresh, err
 }
 
-// visit returns the current depth of a page that is about to be visited, and whether its links were
-// followed from there.
-func (f *frontier) visit(ctx context.Context, s *submission, id string) (depth int, followed bool, err error) {
+func (f *frontier) submit(ctx context.Context, s *submission, key string) error {
+	data, err := s.encode(longest(f.engine))
+	if err == nil {
+		_, err = f.engine.Submit(ctx, f.priority, key, data)
+	}
+	return err
+}
+
+// visit returns the mark of a page that is about to be visited, with its current depth.
+func (f *frontier) visit(ctx context.Context, s *submission, id string) (now mark, err error) {
 	err = f.change(ctx, id, func(m *mark, exists bool) (bool, error) {
 		nearer := !exists || s.Job.Depth < m.Depth // the submitter has not updated the mark yet
 		if nearer {
 			m.Depth = s.Job.Depth
 		}
-		depth, followed = m.Depth, m.followed()
+		now = *m
 		return nearer, nil
 	})
-	return depth, followed, err
+	return now, err
 }
 
 // recordFollowed records that the links of a page were followed from a depth. If the page is nearer
@@ -150,7 +200,7 @@ func (f *frontier) recordFollowed(ctx context.Context, id string, depth int) (no
 		m.Followed = depth + 1
 		return true, nil
 	})
-	return now, err
+	return now, storeError(err)
 }
 
 // spend takes one unit from a budget shared by all workers, and reports whether one was left. Units
@@ -182,30 +232,28 @@ func (f *frontier) spend(ctx context.Context, budget string, limit int) (bool, e
 	return true, nil
 }
 
-// payer returns the pay function for a new page. It checks the budgets of all pages and of pages
-// with similar URLs.
-func (f *frontier) payer(ctx context.Context, c *Crawl, s *submission, listed bool, why *crawl.Reason) func() (bool, error) {
-	return func() (bool, error) {
-		if form := crawl.Form(s.Job.URL); form != "" && !listed && c.maxAlike() >= 0 {
-			sum := sha256.Sum256([]byte(form))
-			if ok, err := f.spend(ctx, "form/"+hex.EncodeToString(sum[:12]), c.maxAlike()); !ok || err != nil {
-				*why = crawl.TooManyAlike
-				return false, err
-			}
+// pay takes a new page from the budgets of all pages and of pages of its form. It returns the reason
+// if one is spent.
+func (f *frontier) pay(ctx context.Context, c *Crawl, form string) (crawl.Reason, error) {
+	if form != "" {
+		sum := sha256.Sum256([]byte(form))
+		if ok, err := f.spend(ctx, "form/"+hex.EncodeToString(sum[:12]), c.maxAlike()); !ok || err != nil {
+			return crawl.TooManyAlike, err
 		}
-		ok, err := f.spend(ctx, "pages", c.maxPages())
-		if !ok {
-			*why = tooManyPages
-		}
-		return ok, err
 	}
+	if ok, err := f.spend(ctx, "pages", c.maxPages()); !ok || err != nil {
+		return tooManyPages, err
+	}
+	return crawl.Followed, nil
 }
 
 // tooManyPages is the reason for links that are not followed because of MaxPages.
 const tooManyPages crawl.Reason = "pages"
 
-// An engineError is the error of a failed engine operation. The state of the page is then unknown.
-type engineError struct{ err error }
-
-func (e *engineError) Error() string { return fmt.Sprintf("the queue: %v", e.err) }
-func (e *engineError) Unwrap() error { return e.err }
+// storeError returns the error of an engine operation on behalf of a page.
+func storeError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &crawl.StoreError{Err: fmt.Errorf("the queue: %w", err)}
+}

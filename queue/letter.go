@@ -27,7 +27,7 @@ func newEvent(t *task, res *job.Result, path string) *Event {
 	ev := &Event{Event: res.Event(path), ID: t.sub.ID, Key: Key(t.sub.Job), Worker: t.Name}
 	ev.Time = time.Now().UTC().Format(time.RFC3339Nano)
 	if t.visit != nil && res.Outcome == job.Skipped {
-		ev.Reason = t.visit.skipped
+		ev.Reason = string(t.visit.skipped)
 	}
 	if t.record != nil {
 		ev.Failures = t.record.Failures

@@ -24,7 +24,7 @@ func WithLock(ctx context.Context, e Engine, key string, isDone func(context.Con
 			return locked(ctx, e, key, revision, requested, isDone, do)
 		}
 		if !errors.Is(err, ErrExists) {
-			return &engineError{err}
+			return storeError(err)
 		}
 		if err := sleep(ctx, lockPoll); err != nil {
 			return err
@@ -69,7 +69,7 @@ func locked(ctx context.Context, e Engine, key string, revision uint64, requeste
 	defer stop()
 	e.Leases().Delete(short, key, revision) // otherwise it expires
 	if err != nil && cause == errLost {
-		return &engineError{errLost}
+		return storeError(errLost)
 	}
 	return err
 }

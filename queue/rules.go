@@ -68,7 +68,7 @@ func (s *sharedRules) stored(ctx context.Context, key string) (_ *robots.Rules, 
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, &engineError{err}
+		return nil, false, storeError(err)
 	}
 	var h storedRules
 	if json.Unmarshal(data, &h) != nil {
@@ -107,7 +107,7 @@ func (s *sharedRules) retrieve(ctx context.Context, key string, retrieve func(co
 		return rules, retrieveErr, nil // too long to store
 	}
 	if err := s.engine.Records().Put(ctx, key, data); err != nil {
-		return nil, nil, &engineError{err}
+		return nil, nil, storeError(err)
 	}
 	return rules, retrieveErr, nil
 }

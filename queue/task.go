@@ -184,21 +184,12 @@ func (t *task) recordLease() {
 	t.prefetch.wakeNext()
 }
 
-// work transfers the job, or returns the result of a skipped page. An error is an engine error.
+// work transfers the job, or visits the page. An error is one of the engine.
 func (t *task) work(ctx context.Context) (*job.Result, Spool, error) {
 	if t.visit != nil {
-		if res, err := t.visit.checkRobots(ctx); res != nil || err != nil {
-			return res, nil, err
-		}
+		return t.visit.retrieve(ctx)
 	}
 	res, spool := t.transfer(ctx)
-	var engine *engineError
-	if errors.As(res.Err, &engine) {
-		if spool != nil {
-			spool.Discard()
-		}
-		return nil, nil, engine
-	}
 	return res, spool, nil
 }
 
@@ -207,7 +198,7 @@ func (t *task) pauseAfter() time.Duration {
 	if t.visit == nil {
 		return 0
 	}
-	return t.visit.delay
+	return t.visit.page.Delay
 }
 
 // returnIfQueuePaused returns the job if the queue was paused after the job was scheduled, and
@@ -345,11 +336,7 @@ func (t *task) transfer(ctx context.Context) (*job.Result, Spool) {
 		},
 	}
 	if t.visit != nil {
-		hooks.Response = func(resp *fetch.Response) error {
-			t.recordProgress()
-			return t.visit.response(ctx, resp)
-		}
-		hooks.Listing = func(resp *fetch.Response) error { return spoolListing(w, resp.Entries) }
+		t.visit.addHooks(ctx, hooks)
 	}
 	return t.Runner.Run(ctx, &j, hooks), spool
 }

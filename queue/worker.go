@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/crawl/schedule"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
@@ -60,6 +61,9 @@ type Worker struct {
 	// change. It must replace the cookies of the client by those in file, which is in Netscape format
 	// and may be empty. Calls are not concurrent. After an error, no jobs start until a call succeeds.
 	Cookies func(file []byte) error
+	// Left, if not nil, is called for each link of the crawl that is not followed, perhaps several
+	// times for one link. Calls may overlap.
+	Left func(l crawl.Link, why crawl.Reason)
 	// Sync, if not nil, is called before a result is published. It must make other output of the
 	// client durable, such as an archive.
 	Sync func() error

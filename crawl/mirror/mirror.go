@@ -182,7 +182,7 @@ type mirror struct {
 	renames map[string]rename
 	report  Report
 	// For Delete: the start URLs that failed and a page of each that could not be read, by
-	// crawl.Page.Seed, and saved files that were not found.
+	// crawl.Page.SeedIndex, and saved files that were not found.
 	failedSeeds map[int]bool
 	unreadPages map[int]string
 	notFound    []removal
@@ -246,10 +246,10 @@ func (m *mirror) ended(p *crawl.Page, err error) {
 	if err != nil {
 		e.Outcome, e.Err = job.Failed, err
 		if p.From.IsZero() {
-			m.failedSeeds[p.Seed] = true
+			m.failedSeeds[p.SeedIndex()] = true
 		}
 		if fetch.CodeOf(err) != fetch.ErrNotFound && m.d.Client.Traits(p.URL).HasLinks() {
-			m.unreadPages[p.Seed] = p.URL.Redacted()
+			m.unreadPages[p.SeedIndex()] = p.URL.Redacted()
 		}
 	}
 	switch e.Outcome {

@@ -50,11 +50,10 @@ func (m *mirror) process(ctx context.Context, p *crawl.Page, v *visitResult) err
 		ctx, end = m.Begin(ctx, p.URL)
 		defer end()
 	}
-	s, _ := m.d.Client.Scheme(p.URL.Scheme())
 	switch {
 	case m.Spider:
 		return m.check(ctx, p, v)
-	case p.Kind == fetch.EntryListing && s.Can(fetch.OpList) && p.Rel != "sitemap" && !s.Menus:
+	case p.IsDirectory():
 		return m.list(ctx, p, v)
 	case !p.Save:
 		v.Outcome = job.Listed
@@ -75,7 +74,7 @@ func read(ctx context.Context, p *crawl.Page, v *visitResult) error {
 func (m *mirror) check(ctx context.Context, p *crawl.Page, v *visitResult) error {
 	v.Outcome = job.Listed
 	if s, _ := m.d.Client.Scheme(p.URL.Scheme()); !p.From.IsZero() && p.Kind == fetch.EntryObject && s.Can(fetch.OpStat) && !s.Pages {
-		resp, err := m.d.Client.Stat(ctx, p.Request())
+		resp, err := m.d.Client.Stat(ctx, p.Request(ctx))
 		if err == nil {
 			v.Size, v.Status = resp.Size, resp.Reply.Code
 		}
@@ -87,7 +86,7 @@ func (m *mirror) check(ctx context.Context, p *crawl.Page, v *visitResult) error
 // list reads a listing. Its members become pages of the crawl.
 func (m *mirror) list(ctx context.Context, p *crawl.Page, v *visitResult) error {
 	v.Outcome = job.Listed
-	req := p.Request()
+	req := p.Request(ctx)
 	req.Op = fetch.OpList
 	resp, err := m.d.Client.Do(ctx, req)
 	if err != nil {
@@ -98,12 +97,12 @@ func (m *mirror) list(ctx context.Context, p *crawl.Page, v *visitResult) error 
 	if resp.Entries == nil {
 		return &fetch.Error{Op: "list", URL: p.URL.Redacted(), Code: fetch.ErrNotRetrievable, Err: errors.New("not a listing")}
 	}
-	return m.members(p, resp)
+	return m.members(ctx, p, resp)
 }
 
 // members reports the members of a listing to the crawl. For Options.Delete, it records that they
 // exist and whether the listing is complete.
-func (m *mirror) members(p *crawl.Page, resp *fetch.Response) error {
+func (m *mirror) members(ctx context.Context, p *crawl.Page, resp *fetch.Response) error {
 	empty, unread := true, ""
 	for e, err := range resp.Entries {
 		if err != nil {
@@ -129,7 +128,7 @@ func (m *mirror) members(p *crawl.Page, resp *fetch.Response) error {
 				return err
 			}
 		}
-		if err := p.AddLink(e); err != nil {
+		if err := p.AddLink(ctx, e); err != nil {
 			return err
 		}
 	}
@@ -246,7 +245,7 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visitResult) err
 	known := r.info()
 	a := plan(&m.Options, r.old, r.now, known)
 	if a.unchanged {
-		return r.unchanged(r.now.Path)
+		return r.unchanged(ctx, r.now.Path)
 	}
 	return r.act(ctx, a, known)
 }
@@ -323,9 +322,10 @@ func (r *retrieval) info() pageInfo {
 
 // act requests and saves the page according to a.
 func (r *retrieval) act(ctx context.Context, a action, k pageInfo) error {
-	req := r.p.Request()
+	req := r.p.Request(ctx)
 	req.IfChanged = a.ifChanged
-	opts := &download.Options{Exists: a.exists, ResumePart: true, Known: a.known, Content: k.mayLink, Retry: r.Retry, Response: r.response}
+	opts := &download.Options{Exists: a.exists, ResumePart: true, Known: a.known, Content: k.mayLink, Retry: r.Retry,
+		Response: func(resp *fetch.Response) error { return r.response(ctx, resp) }}
 	if a.compare {
 		opts.Same = path.Base(r.unconverted)
 	}
@@ -350,7 +350,7 @@ func (r *retrieval) act(ctx context.Context, a action, k pageInfo) error {
 			r.v.Status = e.Reply.Code
 		}
 		r.old.Index, r.old.Requested = r.now.Index, r.now.Requested
-		return r.unchanged(r.unconverted)
+		return r.unchanged(ctx, r.unconverted)
 	}
 	if err != nil {
 		return r.failed(err)
@@ -361,28 +361,27 @@ func (r *retrieval) act(ctx context.Context, a action, k pageInfo) error {
 	if k.same && res.Outcome == download.Unchanged && r.now.Path == r.old.Path {
 		r.markForConversion(&r.old, r.parse != nil)
 	}
-	return r.saved(res)
+	return r.saved(ctx, res)
 }
 
 // response checks a response before its body is saved. It returns an error if the body must not be
 // saved, or not as this page.
-func (r *retrieval) response(resp *fetch.Response) error {
+func (r *retrieval) response(ctx context.Context, resp *fetch.Response) error {
 	p, v := r.p, r.v
-	p.SetKind(resp.Kind)
 	v.Status = resp.Reply.Code
+	if err := p.Receive(ctx, resp); err != nil {
+		return err
+	}
 	if resp.Kind == fetch.KindListing && !r.d.Client.Traits(resp.URL).Menus && resp.Entries != nil {
 		v.Outcome, v.Path = job.Listed, ""
-		if err := r.members(p, resp); err != nil {
+		if err := r.members(ctx, p, resp); err != nil {
 			return err
 		}
 		return errListed
 	}
-	if err := p.Redirect(resp.URL); err != nil {
-		return err
-	}
 	if !r.Crawl.Scope.KeepsType(resp.ContentType) {
 		if entries, ok := links.Entries(resp); ok {
-			return cmp.Or(addLinks(p, entries), errUnwantedType)
+			return cmp.Or(p.AddLinks(ctx, entries), errUnwantedType)
 		}
 		return errUnwantedType
 	}
@@ -391,12 +390,12 @@ func (r *retrieval) response(resp *fetch.Response) error {
 }
 
 // unchanged keeps the memo of the page and reads its links from the file name.
-func (r *retrieval) unchanged(name string) error {
+func (r *retrieval) unchanged(ctx context.Context, name string) error {
 	r.old.Path, r.old.Run = r.now.Path, r.now.Run
 	r.v.Outcome, r.v.Size = job.Unchanged, r.old.Size
 	r.markForConversion(&r.old, false)
 	r.p.Memo = r.old.bytes()
-	return r.follow(r.p, r.old, name, nil, nil)
+	return r.follow(ctx, r.p, r.old, name, nil, nil)
 }
 
 // failed ends an attempt that saved nothing. It returns nil if nothing had to be saved.
@@ -528,7 +527,7 @@ func (m *mirror) owns(name, key string) bool {
 }
 
 // saved stores the memo of a file that was saved or kept, and reads its links.
-func (r *retrieval) saved(res *download.Result) error {
+func (r *retrieval) saved(ctx context.Context, res *download.Result) error {
 	v := r.v
 	v.Size = res.Size
 	if !res.Meta.Reply.IsZero() {
@@ -562,7 +561,7 @@ func (r *retrieval) saved(res *download.Result) error {
 		r.now.Scheme = r.p.URL.Scheme()
 	}
 	r.p.Memo = r.now.bytes()
-	return r.follow(r.p, r.now, cmp.Or(r.unconverted, r.now.Path), res.Content, r.parse)
+	return r.follow(ctx, r.p, r.now, cmp.Or(r.unconverted, r.now.Path), res.Content, r.parse)
 }
 
 // keepMetadata copies the earlier metadata of a file that was kept.
@@ -649,7 +648,7 @@ func mayLink(name string) bool {
 }
 
 // follow reads the links of a saved page. Content is that of the file, or nil if it must be read.
-func (m *mirror) follow(p *crawl.Page, v memo, name string, content []byte, parse func(io.Reader) iter.Seq2[fetch.Entry, error]) error {
+func (m *mirror) follow(ctx context.Context, p *crawl.Page, v memo, name string, content []byte, parse func(io.Reader) iter.Seq2[fetch.Entry, error]) error {
 	t := m.d.Client.Traits(p.URL)
 	if !t.HasLinks() || parse == nil && !hasLinks(v.Type) && p.Rel != "sitemap" {
 		return nil
@@ -669,10 +668,10 @@ func (m *mirror) follow(p *crawl.Page, v memo, name string, content []byte, pars
 		page = file
 	}
 	if parse != nil {
-		return addLinks(p, parse(page))
+		return p.AddLinks(ctx, parse(page))
 	}
 	entries, _ := links.Read(page, v.Type, v.base(p.URL))
-	return addLinks(p, entries)
+	return p.AddLinks(ctx, entries)
 }
 
 // base returns the base URL of links.
@@ -681,17 +680,4 @@ func (v memo) base(u uri.URI) uri.URI {
 		return final
 	}
 	return u.WithoutUserinfo()
-}
-
-// addLinks reports the links of a page to the crawl.
-func addLinks(p *crawl.Page, entries iter.Seq2[fetch.Entry, error]) error {
-	for e, err := range entries {
-		if err != nil {
-			return err
-		}
-		if err := p.AddLink(e); err != nil {
-			return err
-		}
-	}
-	return nil
 }

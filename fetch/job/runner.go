@@ -13,6 +13,7 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/retry"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
 // A Runner runs jobs. It is safe for concurrent use. After the last job that saves a file, call
@@ -40,6 +41,9 @@ type Hooks struct {
 	// content with Tee, or change it as download.Options.Response describes. It may also read Body
 	// or Entries itself and return ErrTaken. Any other error ends the job.
 	Response func(*fetch.Response) error
+	// Redirect is called with the target of each redirect before it is followed, as fetch.Request.Redirect.
+	// An error ends the job.
+	Redirect func(to uri.URI) error
 	// Listing is called with the response if it is a listing (see Job.Output). For fetch.OpList, it
 	// is also called with a document, whose Entries are its links. It reads Entries or, if Entries
 	// is nil, Body. An error ends the job.
@@ -92,6 +96,9 @@ func (r *Runner) Run(ctx context.Context, j *Job, h *Hooks) *Result {
 	u := &run{Runner: r, Hooks: h, job: j, client: r.Downloader.Client, result: newResult(j)}
 	ctx = context.WithValue(ctx, jobKey{}, j)
 	req, err := j.Request()
+	if err == nil {
+		req.Redirect = h.Redirect
+	}
 	switch {
 	case err != nil:
 	case req.Op == fetch.OpStat:
