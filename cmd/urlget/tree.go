@@ -53,7 +53,9 @@ func (t *tree) mirror(ctx context.Context, seeds []seed) error {
 		t.saveErrorPage(e)
 		switch e.Outcome {
 		case job.Saved:
-			received.Add(e.Size)
+			if e.Former == "" {
+				received.Add(e.Size)
+			}
 		case job.Failed:
 			if t.opts.Many.FailFast {
 				cancel(errFailFast)
@@ -172,6 +174,10 @@ func seedURLs(seeds []seed) ([]uri.URI, func(mirror.Event) (pos string, number i
 // reportVisit reports the outcome of one URL of a tree. For failures it names the argument or list
 // line that the URL came from.
 func (t *tree) reportVisit(e mirror.Event, pos string, number int) {
+	if e.Former != "" {
+		t.reportRename(e)
+		return
+	}
 	url := e.URL.WithoutUserinfo().String()
 	t.rep.con.Count(func(n *tty.TreeCount) {
 		switch e.Outcome {
@@ -235,6 +241,14 @@ func (t *tree) reportVisit(e mirror.Event, pos string, number int) {
 		t.rep.say("%s: %s", url, strings.ReplaceAll(string(e.Outcome), "_", " "))
 	}
 	t.rep.tally.add(&job.Result{Outcome: e.Outcome})
+}
+
+// reportRename reports a file that was saved and has made way for a directory since.
+func (t *tree) reportRename(e mirror.Event) {
+	path := t.jobs.out.path(e.Path)
+	res := &job.Result{URL: e.URL.WithoutUserinfo().String(), Outcome: e.Outcome, Size: e.Size}
+	t.rep.emit(render.End(res.Event(path)))
+	t.rep.say("renamed %s to %s", fetch.Printable(t.jobs.out.path(e.Former)), fetch.Printable(path))
 }
 
 // saveErrorPage saves the body of an error response at the place of the content, with

@@ -4,7 +4,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/urlget/urlget/crawl"
@@ -66,14 +65,9 @@ func filesOf(root *os.Root, name string, yield func(File, error) bool) bool {
 	}()
 	for key, b := range state.Visited() {
 		v := readMemo(b)
-		u, err := uri.Parse(key)
-		if err != nil || v.Path == "" {
+		u := v.url(key)
+		if u.IsZero() || v.Path == "" {
 			continue
-		}
-		if family := u.Scheme(); v.Scheme != "" {
-			if secure, err := uri.Parse(v.Scheme + strings.TrimPrefix(key, family)); err == nil {
-				u = secure
-			}
 		}
 		f := File{URL: u, Path: v.Path, ContentType: v.Type, Validator: v.Validator, Size: v.Size, Saved: v.Saved,
 			Mirrored: before.ModTime()}

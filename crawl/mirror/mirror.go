@@ -11,13 +11,13 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -68,7 +68,9 @@ type Options struct {
 	// Progress is called while a file is received, with its path relative to the root. The numbers
 	// are those of download.Options. Calls may overlap.
 	Progress func(ctx context.Context, path string, done, total int64)
-	// Ended is called for each visited URL and each removed file. Calls do not overlap.
+	// Ended is called for each visited URL and each removed file. If the name of a file is not yet
+	// final, because several URLs want it, Ended is called at the end of the run, or of the next one
+	// if it is interrupted. Calls do not overlap.
 	Ended func(Event)
 	// Retrying is called before each pause between attempts, like Retry.Report. Calls do not
 	// overlap.
@@ -77,26 +79,6 @@ type Options struct {
 
 // Deleted is the outcome of a file that Options.Delete removed.
 const Deleted download.Outcome = "deleted"
-
-// An Event reports the outcome of one URL.
-type Event struct {
-	URL, From uri.URI
-	Target    uri.URI // where URL redirects to, with the outcome Skipped; or zero
-	// Outcome is Saved, Unchanged, Skipped (a file existed, nothing had to be saved or it redirects), Listed (the
-	// page was only read or checked), NoContent, Failed or Deleted.
-	Outcome  download.Outcome
-	Path     string // of the file, relative to the root; or ""
-	Size     int64  // of the file in bytes; -1 if unknown
-	Received int64  // bytes received for the file
-	Status   int    // code of the last reply; 0 if there was no request or no code
-	Replaced bool   // an existing file was replaced
-	// Proof is the digest that a saved file was verified with (see download.Result), or nil.
-	Proof *fetch.Digest
-	// FramedByClose is that of job.Result.
-	FramedByClose bool
-	Elapsed       time.Duration
-	Err           error // the reason of a failure, or of Skipped for a link to a directory
-}
 
 // A Report counts the results of a mirror in this process.
 type Report struct {
@@ -115,7 +97,8 @@ type Report struct {
 // another process uses the state (crawl.ErrInUse). Failures of single URLs are reported to
 // Options.Ended and counted.
 func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Options) (*Report, error) {
-	m := &mirror{d: d, checked: map[string]bool{}, renames: map[string]rename{}, failedSeeds: map[int]bool{}, unreadPages: map[int]string{}}
+	m := &mirror{d: d, checked: map[string]bool{}, renames: map[string]rename{}, waiting: map[string]Event{},
+		failedSeeds: map[int]bool{}, unreadPages: map[int]string{}}
 	if opts != nil {
 		m.Options = *opts
 	}
@@ -129,6 +112,7 @@ func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Opt
 			return &m.report, err
 		}
 	}
+	m.former = map[string]string{}
 	c := m.Crawl
 	c.State, c.Visit, c.Sync = m.state, m.visit, d.Flush
 	c.Ended = m.ended
@@ -138,6 +122,7 @@ func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Opt
 	r, err := crawl.Run(ctx, d.Client, seeds, &c)
 	m.report.Left, m.report.Failed = r.Left, r.Failed
 	if err = errors.Join(err, m.updateRenamedMemos()); err != nil {
+		m.reportWaiting()
 		return &m.report, errors.Join(err, d.Flush())
 	}
 	if !m.Spider && !m.state.Continues() {
@@ -145,6 +130,7 @@ func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Opt
 			return &m.report, err
 		}
 	}
+	m.reportWaiting()
 	if m.Convert && !m.Spider {
 		if err := m.convert(ctx); err != nil {
 			return &m.report, err
@@ -181,6 +167,10 @@ type mirror struct {
 	// renames has the files that were renamed before their visit ended, by URL key.
 	renames map[string]rename
 	report  Report
+	// waiting has the events of files whose names are not final, and former the reported names of
+	// files that were renamed since, by URL key. Former is nil until the run begins.
+	waiting map[string]Event
+	former  map[string]string
 	// For Delete: the start URLs that failed and a page of each that could not be read, by
 	// crawl.Page.SeedIndex, and saved files that were not found.
 	failedSeeds map[int]bool
@@ -223,57 +213,21 @@ func (v memo) bytes() []byte {
 	return b
 }
 
+// url returns the URL whose key is key, or zero if that is damaged.
+func (v memo) url(key string) uri.URI {
+	u, err := uri.Parse(key)
+	if err != nil || v.Scheme == "" {
+		return u
+	}
+	if secure, err := uri.Parse(v.Scheme + strings.TrimPrefix(key, u.Scheme())); err == nil {
+		return secure
+	}
+	return u
+}
+
 // describes reports whether a file is unchanged since it was saved.
 func (v memo) describes(info fs.FileInfo) bool {
 	return info.Mode().IsRegular() && info.Size() == v.Size && info.ModTime().Equal(v.Saved)
-}
-
-// visitResult holds the result of a visit until the crawl calls Ended.
-type visitResult struct {
-	Event
-	begin time.Time
-}
-
-func (m *mirror) ended(p *crawl.Page, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	v, _ := p.Result.(*visitResult)
-	if v == nil {
-		v = &visitResult{Event: Event{Size: -1}, begin: time.Now()}
-	}
-	e := v.Event
-	e.URL, e.From, e.Target, e.Elapsed = p.URL, p.From, p.Target, time.Since(v.begin)
-	if err != nil {
-		e.Outcome, e.Err = job.Failed, err
-		if p.From.IsZero() {
-			m.failedSeeds[p.SeedIndex()] = true
-		}
-		if fetch.CodeOf(err) != fetch.ErrNotFound && m.d.Client.Traits(p.URL).HasLinks() {
-			m.unreadPages[p.SeedIndex()] = p.URL.Redacted()
-		}
-	}
-	switch e.Outcome {
-	case job.Saved:
-		m.report.Saved++
-		m.report.Bytes += max(e.Size, 0)
-	case job.Unchanged:
-		m.report.Unchanged++
-	case job.Listed:
-		m.report.Listed++
-	}
-	m.emit(e)
-}
-
-func (m *mirror) received(n int64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.report.Received += n
-}
-
-func (m *mirror) emit(e Event) {
-	if m.Options.Ended != nil {
-		m.Options.Ended(e)
-	}
 }
 
 // claim returns the path for u, whose key is key. It is the path of the layout, unless another URL
@@ -458,6 +412,7 @@ func (m *mirror) renameBlockingFile(name string) error {
 		}
 		m.state.Disclaim(filePrefix + name)
 		m.moved++
+		m.recordFormer(owner, name)
 		visited := false
 		err = m.state.UpdateMemo(u, func(b []byte, over bool) []byte {
 			visited = over

@@ -68,6 +68,11 @@ func (m *mirror) prepareNames() error {
 // provisionalName matches provisional names, which are the final ones of layout 1.
 var provisionalName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%00\d*(\.[^.]*)?$`) })
 
+// withoutNumber returns the path that a URL with a provisional path wants.
+func withoutNumber(name string) string {
+	return path.Join(path.Dir(name), provisionalName().ReplaceAllString(path.Base(name), "$1"))
+}
+
 // findOldNames records the files that have another name in this layout, in the same directory.
 func (m *mirror) findOldNames() error {
 	var names []string
@@ -545,11 +550,7 @@ func (m *mirror) place(v move) error {
 	if _, err := m.state.Claim(filePrefix+v.to, v.key); err != nil {
 		return err
 	}
-	return m.state.UpdateMemo(u, func(b []byte, _ bool) []byte {
-		memo := readMemo(b)
-		memo.Path = v.to
-		return memo.bytes()
-	})
+	return m.updateSettled(u, v, func(memo *memo) { memo.Path = v.to })
 }
 
 // share records that a URL shares the file of another URL.
@@ -563,10 +564,22 @@ func (m *mirror) share(u uri.URI, v move) error {
 	}
 	b, _ := m.state.Memo(other)
 	first := readMemo(b)
-	return m.state.UpdateMemo(u, func(b []byte, _ bool) []byte {
-		memo := readMemo(b)
+	return m.updateSettled(u, v, func(memo *memo) {
 		memo.Path, memo.Shared = v.to, v.shared
 		memo.Size, memo.Saved, memo.Page = first.Size, first.Saved, first.Page
-		return memo.bytes()
 	})
+}
+
+// updateSettled changes the memo of a URL whose file was moved, and reports the file.
+func (m *mirror) updateSettled(u uri.URI, v move, change func(*memo)) error {
+	var now memo
+	err := m.state.UpdateMemo(u, func(b []byte, _ bool) []byte {
+		now = readMemo(b)
+		change(&now)
+		return now.bytes()
+	})
+	if err == nil && now.Path == v.to {
+		m.reportNamed(v, now)
+	}
+	return err
 }

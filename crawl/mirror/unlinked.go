@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/urlget/urlget/crawl"
@@ -70,11 +69,7 @@ func (d *deletion) unreadPage(u uri.URI) string {
 // not followed.
 func (m *mirror) unlinkedRequest(u uri.URI, seeds []uri.URI) *fetch.Request {
 	b, _ := m.state.Memo(u)
-	if v := readMemo(b); v.Scheme != "" {
-		if secure, err := uri.Parse(v.Scheme + strings.TrimPrefix(u.String(), u.Scheme())); err == nil {
-			u = secure
-		}
-	}
+	u = readMemo(b).url(u.String())
 	for _, seed := range seeds {
 		if seed.SameSite(u) {
 			u = u.WithLoginOf(seed)

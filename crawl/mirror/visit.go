@@ -338,7 +338,8 @@ func (r *retrieval) act(ctx context.Context, a action, k pageInfo) error {
 		}
 	}
 	if r.Progress != nil {
-		opts.Progress = func(done, total int64) { r.Progress(ctx, r.now.Path, done, total) }
+		name := withoutNumber(r.now.Path)
+		opts.Progress = func(done, total int64) { r.Progress(ctx, name, done, total) }
 	}
 	res, err := r.d.Do(ctx, req, r.now.Path, opts)
 	if res != nil {
