@@ -133,7 +133,6 @@ func (c *crawl) newVisitor(client *fetch.Client) *Visitor {
 	}
 }
 
-// temporary returns a temporary state and a function that removes it.
 func temporary() (*State, func(), error) {
 	dir, err := os.MkdirTemp("", "urlget-crawl-")
 	if err != nil {
@@ -225,7 +224,6 @@ func (c *crawl) movedSeed(n int, u uri.URI) uri.URI {
 	return to
 }
 
-// next is the task source of the scheduler.
 func (c *crawl) next(ctx context.Context, room func(string) bool) (schedule.Task, error) {
 	if c.enough() {
 		return schedule.Task{}, io.EOF
@@ -256,7 +254,6 @@ func (c *crawl) enough() bool {
 	return c.Enough != nil && c.Enough()
 }
 
-// page returns the page of an item.
 func (c *crawl) page(it *item, memo []byte) *Page {
 	l := it.Link
 	l.Seed = c.seed(it.seed)
@@ -266,7 +263,6 @@ func (c *crawl) page(it *item, memo []byte) *Page {
 	return p
 }
 
-// do visits one item and returns the error for the scheduler.
 func (c *crawl) do(ctx context.Context, it *item) error {
 	defer c.State.release(it)
 	memo, _ := c.State.memo(it.id())
@@ -301,7 +297,6 @@ func (c *crawl) reportWaiting() {
 	}
 }
 
-// recordOutcome records the outcome of the visit of p in the state.
 func (c *crawl) recordOutcome(p *Page, err error) error {
 	defer c.reportWaiting()
 	state := byte(done)

@@ -45,7 +45,6 @@ func (r *Rules) link(p *Page, e fetch.Entry) (Link, Reason) {
 	return r.follow(l)
 }
 
-// follow applies the scope to a link.
 func (r *Rules) follow(l Link) (Link, Reason) {
 	var why Reason
 	if l.Save, why = r.Scope.Follow(l); why == Followed && !r.retrieves(l.URL) {
@@ -62,7 +61,6 @@ func (r *Rules) retrieves(u uri.URI) bool {
 	return s.Retrieves()
 }
 
-// target decides about the URL that a page redirects to.
 func (r *Rules) target(p *Page, to uri.URI) (Link, Reason) {
 	l := p.Link
 	l.URL, l.Via = to.WithoutUserinfo(), append(slices.Clone(p.Via), p.URL.WithoutUserinfo())
@@ -72,7 +70,6 @@ func (r *Rules) target(p *Page, to uri.URI) (Link, Reason) {
 	return l, why
 }
 
-// maxSitemaps limits the sitemaps of a server.
 const maxSitemaps = 10_000
 
 // sitemaps returns links to the sitemaps of the server of a seed. List has those of its robots.txt.
@@ -106,7 +103,6 @@ func (r *Rules) form(l *Link) string {
 	return Form(l.URL)
 }
 
-// withoutDefaultPort returns u without the port if that is the default port of its driver.
 func (r *Rules) withoutDefaultPort(u uri.URI) uri.URI {
 	s, _ := r.Client.Scheme(u.Scheme())
 	return u.WithoutPort(s.Port)

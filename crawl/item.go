@@ -23,7 +23,6 @@ func newItem(l *Link) *item {
 	return it
 }
 
-// id returns the key of the item's URL.
 func (it *item) id() string {
 	if it.key == "" {
 		it.key = it.URL.Key()
@@ -89,7 +88,6 @@ func unmarshalItem(b []byte) (*item, error) {
 	return it, nil
 }
 
-// A record is the stored state of a known URL.
 type record struct {
 	run   uint64 // the last crawl that found it
 	state byte
@@ -122,7 +120,6 @@ func unmarshalRecord(b []byte) (*record, error) {
 	return r, nil
 }
 
-// A decoder reads values from the front of b.
 type decoder struct {
 	b      []byte
 	failed bool

@@ -24,7 +24,6 @@ type queue struct {
 	cursor  string    // the last host whose queue was opened from the file
 }
 
-// A hostQueue is the queue of one host.
 type hostQueue struct {
 	name       string
 	items      []*item
@@ -102,7 +101,6 @@ func (s *State) take(room func(host string) bool) (*item, error) {
 	}
 }
 
-// hasQueued reports whether the queue has items.
 func (s *State) hasQueued() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +116,6 @@ func (s *State) hasQueued() bool {
 	return found
 }
 
-// release records that an item is no longer being visited.
 func (s *State) release(it *item) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

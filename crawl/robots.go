@@ -36,7 +36,6 @@ type Robots struct {
 	order  []string // keys of sites, oldest first
 }
 
-// siteRules are the rules of one server.
 type siteRules struct {
 	ready chan struct{} // holds a value while no goroutine retrieves the rules
 	until time.Time     // expiry

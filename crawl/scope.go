@@ -199,7 +199,6 @@ func (s *Scope) Follow(l Link) (keep bool, why Reason) {
 	return false, notAccepted
 }
 
-// checkLocation checks the host, scheme and directory of a link.
 func (s *Scope) checkLocation(l Link, requisite bool) Reason {
 	host := l.URL.Host()
 	switch {
@@ -219,7 +218,6 @@ func (s *Scope) checkLocation(l Link, requisite bool) Reason {
 	return Followed
 }
 
-// inDomains reports whether host is one of the domains or a subdomain of one.
 func inDomains(host string, domains []string) bool {
 	return slices.ContainsFunc(domains, func(d string) bool {
 		d = strings.ToLower(strings.Trim(d, "."))
@@ -227,7 +225,6 @@ func inDomains(host string, domains []string) bool {
 	})
 }
 
-// acceptsName checks the file name against Accept and Reject.
 func (s *Scope) acceptsName(l Link) bool {
 	if l.Kind == fetch.EntryListing {
 		return true

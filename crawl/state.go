@@ -176,7 +176,6 @@ func (s *State) view(f func(tx *bolt.Tx) error) (err error) {
 	return f(s.reading)
 }
 
-// update calls f with a write transaction.
 func (s *State) update(f func(tx *bolt.Tx) error) error {
 	s.stopReading()
 	return s.db.Update(f)
@@ -343,7 +342,6 @@ func (s *State) begin(keys []string) (numbers []int, err error) {
 	return numbers, s.count()
 }
 
-// count sets waiting to the length of the queue.
 func (s *State) count() error {
 	return fileError(s.view(func(tx *bolt.Tx) error {
 		s.waiting = int64(tx.Bucket(queueBucket).Stats().KeyN)
@@ -370,7 +368,6 @@ func clearBuckets(tx *bolt.Tx, names ...[]byte) error {
 	return nil
 }
 
-// requeue moves failed items back into the queue.
 func (s *State) requeue() error {
 	return fileError(s.update(func(tx *bolt.Tx) error {
 		q := tx.Bucket(queueBucket)
@@ -382,7 +379,6 @@ func (s *State) requeue() error {
 	}))
 }
 
-// finish records that the crawl is complete.
 func (s *State) finish() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -450,7 +446,6 @@ func (s *State) enqueueNew(it *item, r *record) {
 	s.enqueue(it)
 }
 
-// enqueue appends the item to the queue.
 func (s *State) enqueue(it *item) {
 	s.seq++
 	it.queueKey = binary.BigEndian.AppendUint64(append([]byte(it.URL.Host()), 0), s.seq)
@@ -458,7 +453,6 @@ func (s *State) enqueue(it *item) {
 	s.waiting++
 }
 
-// addAgain queues an item even if its URL is known.
 func (s *State) addAgain(it *item) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

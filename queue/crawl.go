@@ -86,7 +86,6 @@ func LoadCrawl(ctx context.Context, e Engine) (*Crawl, error) {
 	return decodeCrawl(data)
 }
 
-// loadWithSecrets is LoadCrawl for workers and submitters.
 func loadWithSecrets(ctx context.Context, e Engine) (*Crawl, error) {
 	c, err := LoadCrawl(ctx, e)
 	if err == nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// A crawlState is the state of a worker for the crawl of its queue.
 type crawlState struct {
 	engine  Engine
 	client  *fetch.Client
@@ -102,7 +101,6 @@ func (c *crawlState) passCookies(now *Crawl) error {
 	return nil
 }
 
-// frontierFor returns the frontier for pages of a priority.
 func (c *crawlState) frontierFor(p Priority) *frontier {
 	c.mu.Lock()
 	defer c.mu.Unlock()

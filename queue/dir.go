@@ -34,7 +34,6 @@ type Dir struct {
 	subdirs map[string]*subdir // open directories by digest prefix
 }
 
-// A subdir is an open directory of bodies.
 type subdir struct {
 	*os.Root
 	file *os.File // the same directory
@@ -42,7 +41,6 @@ type subdir struct {
 
 func (s *subdir) Close() error { return errors.Join(s.file.Close(), s.Root.Close()) }
 
-// tmpDir is the directory of unfinished files.
 const tmpDir = "tmp"
 
 // OpenDir opens a directory as a store and creates it if needed.
@@ -151,7 +149,7 @@ func (d *Dir) sweepOne(name string) {
 	}
 }
 
-// subdir returns the directory for a digest and creates it if needed. The directory stays open.
+// subdir keeps the directory open.
 func (d *Dir) subdir(sum string) (*subdir, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -313,7 +311,6 @@ func (s *dirSpool) Reader() (io.Reader, error) {
 	return struct{ io.Reader }{s.file}, err
 }
 
-// size returns the size of the data.
 func (s *dirSpool) size() (int64, error) {
 	if s.file == nil {
 		return int64(len(s.memory)), nil

@@ -42,7 +42,6 @@ func spoolListing(w io.Writer, entries iter.Seq2[fetch.Entry, error]) error {
 	return out.Flush()
 }
 
-// links returns the links of the response.
 func (v *visit) links(res *job.Result, spool Spool) (iter.Seq2[fetch.Entry, error], error) {
 	r, err := spool.Reader()
 	if err != nil {

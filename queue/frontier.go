@@ -247,10 +247,8 @@ func (f *frontier) pay(ctx context.Context, c *Crawl, form string) (crawl.Reason
 	return crawl.Followed, nil
 }
 
-// tooManyPages is the reason for links that are not followed because of MaxPages.
 const tooManyPages crawl.Reason = "pages"
 
-// storeError returns the error of an engine operation on behalf of a page.
 func storeError(err error) error {
 	if err == nil {
 		return nil

@@ -32,7 +32,6 @@ type hosts struct {
 	uncertain map[string]bool // keys that this worker may have leased, because a response was lost
 }
 
-// hostLeases holds the leases for one host.
 type hostLeases struct {
 	host       string
 	requesting mutex // held while a lease is requested
@@ -43,7 +42,6 @@ type hostLeases struct {
 	delay   time.Duration
 }
 
-// A hostLease is a lease for one transfer at a host.
 type hostLease struct {
 	host     *hostLeases
 	key      string
@@ -78,7 +76,6 @@ func newHosts(v Values, ttl time.Duration, perHost int, delay time.Duration, hol
 		recordWait: func(time.Duration) {}, onRelease: func() {}}
 }
 
-// hostKey returns the form of a host name in keys.
 func hostKey(host string) string {
 	sum := sha256.Sum256([]byte(host))
 	return hex.EncodeToString(sum[:12])
@@ -188,7 +185,6 @@ func (h *hosts) limitHost(hp *hostLeases) {
 	}
 }
 
-// limit returns the number of leases of a host.
 func (h *hosts) limit(host string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -207,7 +203,6 @@ func (h *hosts) maxDelay(hp *hostLeases) time.Duration {
 	return min(hp.delay, maxLeaseTime)
 }
 
-// addUser registers a user of a host.
 func (h *hosts) addUser(host string) *hostLeases {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -235,7 +230,6 @@ func (h *hosts) use(hp *hostLeases) *hostLease {
 	return nil
 }
 
-// startUse returns the results of take for a lease.
 func (h *hosts) startUse(ctx context.Context, p *hostLease) (context.Context, func(time.Duration)) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	h.mu.Lock()
@@ -258,7 +252,6 @@ func (h *hosts) removeUser(hp *hostLeases) {
 	h.forget(hp)
 }
 
-// forget removes a host that has no users and no leases.
 func (h *hosts) forget(hp *hostLeases) {
 	if hp.users == 0 && len(hp.leases) == 0 && h.known[hp.host] == hp {
 		delete(h.known, hp.host)
@@ -536,7 +529,6 @@ func (m mutex) tryLock() bool {
 
 func (m mutex) unlock() { <-m }
 
-// sleep waits for d or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -114,7 +114,6 @@ func parseHostLimit(line string) (host string, l hostLimit, err error) {
 	return host, l, nil
 }
 
-// canonicalHost returns a host in the form of uri.URI.Host, without dots at its ends.
 func canonicalHost(text string) (string, error) {
 	if ip, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
 		return ip.String(), nil
@@ -143,7 +142,6 @@ func (l *HostLimits) String() string {
 	return b.String()
 }
 
-// of returns the limit of a host.
 func (l *HostLimits) of(host string) hostLimit {
 	if l == nil || len(l.limits) == 0 {
 		return hostLimit{delay: -1}
@@ -157,7 +155,6 @@ func (l *HostLimits) of(host string) hostLimit {
 	return hostLimit{delay: -1}
 }
 
-// limitsInterval is the interval between requests for the limits of hosts.
 const limitsInterval = 2 * time.Second
 
 // followLimits applies changes of the limits of hosts. While the engine is unreachable, the last

@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// lockPoll is the interval between attempts to get a lock.
 const lockPoll = 250 * time.Millisecond
 
 // WithLock calls do while it holds the lock of a key, which is a lease. It calls isDone before it

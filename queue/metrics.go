@@ -33,7 +33,6 @@ const (
 	countLeaseSeconds = "lease_wait_seconds_total"
 )
 
-// counters lists the counters in output order.
 var counters = []struct {
 	name, help string
 	labels     bool // has labels: any number of series
@@ -73,10 +72,8 @@ func (m *Metrics) ended(scheme string, r *job.Result) {
 
 func (m *Metrics) retried(scheme string, r *job.Result) { m.add(countRetries+kindOf(scheme, r), 1) }
 
-// countUnfollowed counts a link that is not followed.
 func (m *Metrics) countUnfollowed(why string) { m.add(fmt.Sprintf("%s{reason=%q}", countLeft, why), 1) }
 
-// kindOf returns the labels of a job's counters.
 func kindOf(scheme string, r *job.Result) string {
 	class := string(r.Outcome)
 	if r.Outcome == job.Failed && r.Class != "" {
@@ -97,7 +94,6 @@ func (m *Metrics) Ended() (n uint64) {
 	return n
 }
 
-// lines returns the output lines of a counter.
 func (m *Metrics) lines(name string, labels bool) (lines []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

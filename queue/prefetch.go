@@ -34,7 +34,6 @@ type prefetch struct {
 	requests      sync.WaitGroup     // goroutines with engine requests
 }
 
-// A hostQueue holds the waiting jobs of one host.
 type hostQueue struct {
 	host  string
 	tasks []*task
@@ -76,7 +75,6 @@ func newPrefetch() *prefetch {
 	return &prefetch{unleased: map[string]int{}, arrivals: make(chan arrival, 1), wake: make(chan struct{}, 1), wait: 100 * time.Millisecond, returnInterval: minReturnInterval}
 }
 
-// wakeNext wakes the goroutine that calls next.
 func (l *prefetch) wakeNext() {
 	select {
 	case l.wake <- struct{}{}:
@@ -156,7 +154,6 @@ func (r *run) addArrival(a arrival) (*task, error) {
 	return nil, nil
 }
 
-// remove removes the job at a position of a queue.
 func (l *prefetch) remove(i, k int) *task {
 	p := l.queues[i]
 	t := p.tasks[k]
@@ -199,7 +196,6 @@ func (r *run) pick(room func(string) bool) (t *task, ready bool) {
 	return nil, ready
 }
 
-// scheduledWithoutLease returns the number of scheduled jobs of a host that have no lease yet.
 func (r *run) scheduledWithoutLease(host string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -291,7 +287,6 @@ func (r *run) requestJob() time.Time {
 	return next
 }
 
-// returnPrefetched returns the waiting jobs to the queue.
 func (r *run) returnPrefetched() {
 	l := r.prefetch
 	for len(l.queues) > 0 {
@@ -318,7 +313,6 @@ type pace struct {
 	rate  float64 // jobs per second
 }
 
-// ended counts a finished job.
 func (p *pace) ended() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -326,7 +320,6 @@ func (p *pace) ended() {
 	p.update(time.Now())
 }
 
-// paceInterval is the measurement interval.
 const paceInterval = time.Second
 
 func (p *pace) update(now time.Time) {

@@ -59,7 +59,6 @@ func replace(ctx context.Context, v Values, key string, change func(old []byte, 
 	}
 }
 
-// withoutAttempt returns a change that removes an attempt from Active.
 func withoutAttempt(attempt string) func(*record) {
 	return func(r *record) {
 		r.Active = slices.DeleteFunc(r.Active, func(a string) bool { return a == attempt })
@@ -73,7 +72,6 @@ type pendingUpdates struct {
 	list []attempt
 }
 
-// An attempt names an attempt of a submission.
 type attempt struct{ id, name string }
 
 // maxPending limits the list. Attempts beyond it count as crashes.

@@ -22,7 +22,6 @@ type sharedRules struct {
 	agent  string
 }
 
-// storedRules is the stored robots.txt of a server.
 type storedRules struct {
 	Time time.Time `json:"time"`
 	// Text is a robots.txt for any crawler. If Error is not empty, the file could not be retrieved,
@@ -40,7 +39,6 @@ func (s *sharedRules) key(site string) string {
 	return "robots/" + hex.EncodeToString(sum[:12])
 }
 
-// rules is the Share function of a worker's crawl.Robots.
 func (s *sharedRules) rules(ctx context.Context, site string, retrieve func(context.Context) (*robots.Rules, error)) (*robots.Rules, error) {
 	key := s.key(site)
 	var rules *robots.Rules
@@ -61,7 +59,6 @@ func (s *sharedRules) rules(ctx context.Context, site string, retrieve func(cont
 	return rules, retrieveErr
 }
 
-// stored returns the rules that another worker stored.
 func (s *sharedRules) stored(ctx context.Context, key string) (_ *robots.Rules, known bool, err error) {
 	data, _, err := s.engine.Records().Get(ctx, key)
 	if errors.Is(err, ErrNotFound) {

@@ -22,7 +22,6 @@ type secrets struct {
 
 const secretsKey = "all" // key of the secrets in Engine.Secrets
 
-// loadSecrets returns the secrets of the crawl of a queue.
 func loadSecrets(ctx context.Context, e Engine) (*secrets, error) {
 	data, revision, err := e.Secrets().Get(ctx, secretsKey)
 	if errors.Is(err, ErrNotFound) {

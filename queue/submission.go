@@ -17,7 +17,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A submission is a job in a queue.
 type submission struct {
 	// ID is unique, also among submissions of the same job.
 	ID   string    `json:"id"`
@@ -29,7 +28,6 @@ type submission struct {
 // version is the version of the encoding. Workers refuse other versions.
 const version = 1
 
-// encoded is the JSON form of a submission.
 type encoded struct {
 	Version int             `json:"v"`
 	ID      string          `json:"id"`
@@ -38,7 +36,6 @@ type encoded struct {
 	Page    *page           `json:"page,omitempty"`
 }
 
-// newSubmission returns a submission of j with a new ID.
 func newSubmission(j *job.Job) *submission {
 	var id [16]byte
 	crand.Read(id[:])
@@ -68,7 +65,6 @@ func (s *submission) encode(longest int) ([]byte, error) {
 // maxSubmission limits the JSON form of a submission, in bytes.
 const maxSubmission = 1 << 20
 
-// longest returns the maximum size of a submission in an engine.
 func longest(e Engine) int { return min(e.Limits().Message, maxSubmission) }
 
 // decode parses and validates an untrusted submission.
@@ -204,7 +200,6 @@ func submitWithRetry(ctx context.Context, e Engine, submit func(ctx context.Cont
 	}
 }
 
-// checkAccepts returns an error if the queue refuses submissions.
 func checkAccepts(ctx context.Context, e Engine) error {
 	s, err := e.State(ctx)
 	if err == nil && s == Draining {
@@ -213,7 +208,6 @@ func checkAccepts(ctx context.Context, e Engine) error {
 	return err
 }
 
-// isTransientEngineError reports whether an engine error is transient.
 func isTransientEngineError(err error) bool {
 	var e *fetch.Error
 	return !errors.Is(err, ErrFull) && !errors.Is(err, ErrClosed) &&

@@ -14,7 +14,6 @@ import (
 	"github.com/urlget/urlget/fetch/job"
 )
 
-// A task is a delivery in progress.
 type task struct {
 	*run
 	delivery  Delivery
@@ -39,7 +38,6 @@ var (
 	errStalled = &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: errors.New("the job made no progress")}
 )
 
-// drop removes t from the unfinished deliveries.
 func (t *task) drop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -64,7 +62,6 @@ func (t *task) returnJob(delay time.Duration) {
 	}
 }
 
-// recordProgress records progress of the job.
 func (t *task) recordProgress() {
 	t.progress.Lock()
 	defer t.progress.Unlock()
@@ -145,7 +142,6 @@ func (t *task) checkReady(ctx context.Context) bool {
 	return !t.returnIfPaused(ctx)
 }
 
-// trace calls Worker.Trace for an attempt.
 func (t *task) trace(ctx context.Context) (context.Context, func(*job.Result, error)) {
 	if t.Trace == nil {
 		return ctx, func(*job.Result, error) {}
@@ -157,7 +153,6 @@ func (t *task) trace(ctx context.Context) (context.Context, func(*job.Result, er
 	return t.Trace(ctx, a)
 }
 
-// release frees the scheduler slot of the job.
 func (t *task) release(ctx context.Context) {
 	if t.released {
 		return
@@ -184,7 +179,7 @@ func (t *task) recordLease() {
 	t.prefetch.wakeNext()
 }
 
-// work transfers the job, or visits the page. An error is one of the engine.
+// work returns an error only for failures of the engine.
 func (t *task) work(ctx context.Context) (*job.Result, Spool, error) {
 	if t.visit != nil {
 		return t.visit.retrieve(ctx)
@@ -262,7 +257,6 @@ func (t *task) begin(ctx context.Context) bool {
 	return true
 }
 
-// isFinished reports whether the job is already finished.
 func (t *task) isFinished(ctx context.Context) (bool, error) {
 	if t.visit == nil {
 		return t.Engine.HasResult(ctx, t.sub.ID)
@@ -290,10 +284,8 @@ func (t *task) postpone(ctx context.Context, delay time.Duration) {
 	t.returnJob(delay)
 }
 
-// engineRetryDelay returns the delay after an engine failure.
 func engineRetryDelay() time.Duration { return time.Second + rand.N(time.Second) }
 
-// transfer retrieves the body into a spool.
 func (t *task) transfer(ctx context.Context) (*job.Result, Spool) {
 	if t.MaxTime > 0 {
 		var end context.CancelFunc
@@ -341,7 +333,6 @@ func (t *task) transfer(ctx context.Context) (*job.Result, Spool) {
 	return t.Runner.Run(ctx, &j, hooks), spool
 }
 
-// progressWriter counts the bytes written to a spool and records progress.
 type progressWriter struct {
 	w io.Writer
 	t *task
@@ -426,7 +417,6 @@ func (t *task) settle(ctx context.Context, res *job.Result, spool Spool, workerF
 	return res, nil
 }
 
-// logEnd logs the result, with the message and the hint of a failure.
 func (t *task) logEnd(res *job.Result) {
 	attrs := []any{"id", t.sub.ID, "url", t.sub.Job.URL, "outcome", res.Outcome, "class", res.Class, "bytes", max(res.Size, 0), "seconds", res.Elapsed.Seconds()}
 	var e *fetch.Error
@@ -468,7 +458,6 @@ func (t *task) retryOrBury(ctx context.Context, res *job.Result) {
 	t.returnJob(wait)
 }
 
-// put publishes the result.
 func (t *task) put(ctx context.Context, res *job.Result, path string) error {
 	data, err := json.Marshal(newEvent(t, res, path))
 	if err != nil {

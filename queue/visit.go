@@ -12,7 +12,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A visit is a page that a worker processes.
 type visit struct {
 	*task
 	crawl    *Crawl
@@ -26,7 +25,7 @@ type visit struct {
 // notWanted is the reason in the result of a page whose media type is not accepted.
 const notWanted crawl.Reason = "not_wanted"
 
-// prepare prepares the visit. It returns false if the page has been visited and has a result.
+// prepare returns false if the page has been visited and has a result.
 func (v *visit) prepare(ctx context.Context) (bool, error) {
 	var err error
 	page := v.sub.Page
@@ -106,7 +105,6 @@ func (v *visit) withoutFailure(res *job.Result) *job.Result {
 	return skipped
 }
 
-// job returns the job that retrieves the page.
 func (v *visit) job() job.Job {
 	j := *v.sub.Job
 	j.URL, j.Depth = v.page.URL, v.page.Depth
@@ -119,7 +117,6 @@ func (v *visit) job() job.Job {
 	return j
 }
 
-// addHooks adds the hooks of the visit to those of a job.
 func (v *visit) addHooks(ctx context.Context, h *job.Hooks) {
 	h.Redirect = func(to uri.URI) error { return v.page.Redirect(ctx, to) }
 	h.Response = func(resp *fetch.Response) error {

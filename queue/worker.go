@@ -105,13 +105,10 @@ func isInterruption(err error) (after time.Duration, ok bool) {
 // scheduler slot.
 const maxSettlingPerJob = 2
 
-// maxRenewInterval is the maximum interval between renewals of leases.
 const maxRenewInterval = time.Second
 
-// operationTimeout is the timeout of a single engine operation.
 const operationTimeout = 10 * time.Second
 
-// A run is the state of a call of Worker.Run.
 type run struct {
 	Worker
 	soft   context.Context // cancelled when no more jobs may start
@@ -220,7 +217,6 @@ func (r *run) end(done <-chan struct{}) {
 	}
 }
 
-// returnWaiting returns jobs that the scheduler has not started.
 func (r *run) returnWaiting() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -232,7 +228,6 @@ func (r *run) returnWaiting() {
 	}
 }
 
-// returnAll returns all remaining deliveries.
 func (r *run) returnAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -377,7 +372,6 @@ func (r *run) schedule(t *task) schedule.Task {
 	}}
 }
 
-// deferrals counts the recently postponed jobs of a host.
 type deferrals struct {
 	n     int
 	since time.Time

@@ -177,7 +177,6 @@ func (m *mirror) reference(base uri.URI, name string, e fetch.Entry) (string, bo
 	return e.URL.String(), true
 }
 
-// relative returns the path from the directory of one file to another file.
 func relative(from, to string) string {
 	a, b := strings.Split(path.Dir(from), "/"), strings.Split(to, "/")
 	if a[0] == "." {
@@ -189,7 +188,6 @@ func relative(from, to string) string {
 	return strings.Repeat("../", len(a)) + strings.Join(b, "/")
 }
 
-// escapePath encodes a path as a relative reference.
 func escapePath(p string) string {
 	names := strings.Split(p, "/")
 	for i, name := range names {
@@ -224,7 +222,6 @@ func (m *mirror) rewriteMenu(w io.Writer, r io.Reader, base uri.URI, name string
 	return nil
 }
 
-// itemTarget is target for a menu item.
 func (m *mirror) itemTarget(item uri.Gopher) string {
 	u, err := item.URI()
 	if err != nil {

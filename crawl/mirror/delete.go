@@ -32,7 +32,6 @@ const (
 // ErrTooManyGone matches the error of Run if Options.Delete would have removed too many files.
 var ErrTooManyGone = errors.New("mirror: too many files are gone")
 
-// A goneError matches ErrTooManyGone.
 type goneError struct{ gone, files, share int64 }
 
 func (e *goneError) Error() string {
@@ -76,7 +75,6 @@ func (m *mirror) removeGone(ctx context.Context, seeds []uri.URI) error {
 	return d.removeDirs()
 }
 
-// A deletion collects the files to remove.
 type deletion struct {
 	*mirror
 	starts   []*place
@@ -84,7 +82,6 @@ type deletion struct {
 	kept     map[string]*Kept // by URL
 }
 
-// keep records that a file is kept.
 func (d *deletion) keep(url, reason string) {
 	k := d.kept[url]
 	if k == nil {
@@ -113,7 +110,6 @@ func (d *deletion) add(r removal) {
 	d.removals = append(d.removals, r)
 }
 
-// addUnlisted adds the files that are not in the listing of their directory.
 func (d *deletion) addUnlisted() error {
 	for _, name := range d.earlierNames(filePrefix) {
 		owner, _, err := d.state.Owner(filePrefix + name)
@@ -165,7 +161,6 @@ func (d *deletion) removeDirs() error {
 	return nil
 }
 
-// isBelowFailedStart reports whether a directory of a listing belongs to a start URL that failed.
 func (d *deletion) isBelowFailedStart(dir string) bool {
 	return slices.ContainsFunc(d.starts, func(p *place) bool { return p.failed && (dir == p.dir || isBelow(dir, p.dir)) })
 }
@@ -198,7 +193,6 @@ func (d *deletion) checkShares() error {
 	return nil
 }
 
-// countFiles returns the number of files that earlier runs saved, by start URL.
 func (d *deletion) countFiles() (map[*place]int64, error) {
 	var names []string
 	for name := range d.state.Names(filePrefix) {
@@ -271,7 +265,6 @@ func (m *mirror) isGone(name string) (gone bool, unproven Kept, err error) {
 	return false, Kept{}, nil
 }
 
-// remove removes a file that no longer exists on the server, and its unconverted original.
 func (m *mirror) remove(name string, u uri.URI) error {
 	if !m.owns(name, u.Key()) {
 		return nil // it was renamed or replaced

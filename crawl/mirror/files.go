@@ -49,7 +49,6 @@ func Files(dir string) iter.Seq2[File, error] {
 	}
 }
 
-// filesOf yields the files of one mirror. It returns false if yield does.
 func filesOf(root *os.Root, name string, yield func(File, error) bool) bool {
 	before, err := os.Stat(name)
 	if err != nil {

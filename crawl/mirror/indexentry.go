@@ -32,7 +32,6 @@ func (v memo) unchangedInIndex(now indexEntry) bool {
 	return now != (indexEntry{}) && v.Index == now && v.Path != "" && !v.Validator.ModTime.IsZero() && v.Requested.Sub(v.Validator.ModTime) >= minFileAge
 }
 
-// resizedInIndex reports whether the index shows another size than before.
 func (v memo) resizedInIndex(now indexEntry) bool {
 	return now != (indexEntry{}) && v.Index != (indexEntry{}) && now.Size >= 0 && v.Index.Size >= 0 && now.Size != v.Index.Size
 }

@@ -128,7 +128,6 @@ func member(u uri.URI) uri.URI {
 	return u
 }
 
-// hostName returns the directory name of a server.
 func hostName(u uri.URI) string {
 	host := u.Host()
 	if host == "" {
@@ -304,7 +303,6 @@ func escapeName(name, more string) string {
 	return shorten(s)
 }
 
-// isEscape reports whether s begins with "%" and two hexadecimal digits.
 func isEscape(s string) bool {
 	return len(s) > 2 && s[0] == '%' && strings.IndexByte(hexDigits, s[1]) >= 0 && strings.IndexByte(hexDigits, s[2]) >= 0
 }
@@ -330,7 +328,6 @@ func escapeBytes(s string) string {
 	return b.String()
 }
 
-// shorten cuts a name that is too long for file systems and adds a digest.
 func shorten(s string) string {
 	if len(s) <= maxName {
 		return s

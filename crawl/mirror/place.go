@@ -16,7 +16,6 @@ type place struct {
 	unread   string // a page that could not be read and may link to any file; or ""
 }
 
-// startPlaces returns the places of the start URLs of the crawl, and those that they redirect to.
 func (m *mirror) startPlaces() (list []*place) {
 	targets := m.state.SeedTargets()
 	for i, seed := range m.state.Seeds() {

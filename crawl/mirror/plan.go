@@ -5,7 +5,6 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 )
 
-// An action describes how to retrieve a page.
 type action struct {
 	unchanged bool // keep the file without a request
 	exists    download.Exists

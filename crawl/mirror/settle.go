@@ -150,7 +150,6 @@ func (m *mirror) settle() error {
 	}
 }
 
-// maxSettled limits the number of URLs that are settled together.
 const maxSettled = 100_000
 
 // A preference is the preferred path of a URL that has another one.
@@ -201,7 +200,6 @@ func (m *mirror) preferences(most int) (list []preference) {
 	return list
 }
 
-// preferred returns the preferred path of a saved URL. Want is the one of the layout.
 func (m *mirror) preferred(u uri.URI, v memo, want string) string {
 	if ext := extension(v.Type, want); m.Extend && ext != "" {
 		return want + ext
@@ -213,13 +211,11 @@ func (m *mirror) preferred(u uri.URI, v memo, want string) string {
 	return want
 }
 
-// isPage reports whether a resource of the media type is a page that a directory may have.
 func isPage(contentType string) bool {
 	mediaType, _, _ := mime.ParseMediaType(contentType)
 	return mediaType == "text/html" || mediaType == "application/xhtml+xml" || mediaType == "text/gemini"
 }
 
-// A settlement collects decisions about paths.
 type settlement struct {
 	*mirror
 	moves []move
@@ -264,7 +260,6 @@ func (m *mirror) isFile(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// group decides about one path.
 func (s *settlement) group(want string, entries []preference) error {
 	s.done = append(s.done, entries...)
 	s.removeOrphans(want, entries)
@@ -355,7 +350,6 @@ func (m *mirror) removePart(name string) {
 	m.d.Discard(name) // it does no harm if that fails
 }
 
-// assign gives a path to a contender.
 func (s *settlement) assign(c contender, name string) {
 	s.taken[name] = true
 	if name != c.memo.Path {
@@ -409,7 +403,6 @@ func (m *mirror) mayShare(u uri.URI, name string) bool {
 	return t.Pages && path.Base(name) == t.IndexName()
 }
 
-// equal reports whether two saved responses have the same content.
 func (m *mirror) equal(a, b memo) (bool, error) {
 	var files [2]io.ReadCloser
 	var infos [2]fs.FileInfo
@@ -503,7 +496,6 @@ func (m *mirror) move() error {
 	return nil
 }
 
-// temporary returns the name of the file during the move.
 func (v move) temporary() string {
 	sum := sha256.Sum256([]byte(v.key))
 	return path.Join(path.Dir(v.from), fmt.Sprintf("%s-%x.new", stateDir, sum[:8]))
@@ -531,7 +523,6 @@ func (m *mirror) setAside(v move) error {
 	return nil
 }
 
-// place gives a file its new path and records it.
 func (m *mirror) place(v move) error {
 	u, err := uri.Parse(v.key)
 	if err != nil {
@@ -553,7 +544,6 @@ func (m *mirror) place(v move) error {
 	return m.updateSettled(u, v, func(memo *memo) { memo.Path = v.to })
 }
 
-// share records that a URL shares the file of another URL.
 func (m *mirror) share(u uri.URI, v move) error {
 	other, err := uri.Parse(v.shared)
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// stateDir is the directory of state files, below the root.
 const stateDir = ".urlget"
 
 // FindState returns the state file that a Run in dir would use, and whether Run would resume an
@@ -68,7 +67,6 @@ func (m *mirror) kind() string {
 	return kind
 }
 
-// keepsState reports whether the state is kept after the mirror is complete.
 func (m *mirror) keepsState() bool { return m.Newer && !m.Spider }
 
 // openState opens the state that m resumes, reuses or creates. It never takes over an unfinished
@@ -215,7 +213,6 @@ func (m *mirror) statesIn(dir string, u uri.URI) ([]string, error) {
 	return names, nil
 }
 
-// isAlternative reports whether name is an alternative to first.
 func isAlternative(name, first string) bool {
 	ext := path.Ext(first)
 	rest, ok := strings.CutPrefix(strings.TrimSuffix(name, ext), strings.TrimSuffix(first, ext)+"%00")
@@ -223,7 +220,6 @@ func isAlternative(name, first string) bool {
 	return ok && err == nil && name == provisional(first, n)
 }
 
-// newStateName returns the name of a state file that does not exist.
 func (m *mirror) newStateName(names []string) string {
 	for n := 1; ; n++ {
 		name := filepath.Join(filepath.Dir(names[0]), provisional(filepath.Base(names[0]), n))

@@ -23,7 +23,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// visit processes a page of the crawl.
 func (m *mirror) visit(ctx context.Context, p *crawl.Page) error {
 	v := &visitResult{Event: Event{Size: -1, Outcome: job.Skipped}, begin: time.Now()}
 	p.Result = v
@@ -62,7 +61,6 @@ func (m *mirror) process(ctx context.Context, p *crawl.Page, v *visitResult) err
 	return m.get(ctx, p, v)
 }
 
-// read reads the links of a page that is not saved.
 func read(ctx context.Context, p *crawl.Page, v *visitResult) error {
 	err := p.Read(ctx)
 	v.Status = p.Reply.Code
@@ -83,7 +81,6 @@ func (m *mirror) check(ctx context.Context, p *crawl.Page, v *visitResult) error
 	return read(ctx, p, v)
 }
 
-// list reads a listing. Its members become pages of the crawl.
 func (m *mirror) list(ctx context.Context, p *crawl.Page, v *visitResult) error {
 	v.Outcome = job.Listed
 	req := p.Request(ctx)
@@ -175,7 +172,6 @@ func (m *mirror) recordListing(u uri.URI, empty bool, unread string) error {
 	return err
 }
 
-// recordUnread records that a directory could not be read completely.
 func (m *mirror) recordUnread(u uri.URI, why string) error {
 	name := unreadDirPrefix + serverPaths.Dir(u, m.d.Client.Traits(u))
 	m.state.Disclaim(name) // the reason may be another
@@ -183,10 +179,8 @@ func (m *mirror) recordUnread(u uri.URI, why string) error {
 	return err
 }
 
-// runNumber returns the number of the run as the owner of a name.
 func (m *mirror) runNumber() string { return strconv.FormatUint(m.state.Number(), 10) }
 
-// makeDir creates the directory of an empty listing.
 func (m *mirror) makeDir(name string) error {
 	if _, err := m.prepareParents(name + "/"); err != nil {
 		return err
@@ -220,7 +214,6 @@ var (
 	errUnwantedType = errors.New("media type not accepted")
 )
 
-// get saves a document and reads its links.
 func (m *mirror) get(ctx context.Context, p *crawl.Page, v *visitResult) error {
 	s, _ := m.d.Client.Scheme(p.URL.Scheme())
 	if p.From.IsZero() && strings.HasSuffix(p.URL.URLPath(), "/") && s.Can(fetch.OpList) && !s.HasLinks() {
@@ -250,7 +243,6 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visitResult) err
 	return r.act(ctx, a, known)
 }
 
-// A retrieval is one attempt to save a page.
 type retrieval struct {
 	*mirror
 	p        *crawl.Page
@@ -306,7 +298,6 @@ func (r *retrieval) linkShared() {
 	r.old.Size, r.old.Saved = info.Size(), info.ModTime()
 }
 
-// info collects the facts about the page that need no request.
 func (r *retrieval) info() pageInfo {
 	r.now.Index, r.now.Requested = indexEntryOf(r.p), r.v.begin
 	k := pageInfo{listing: listedMeta(r.p)}
@@ -320,7 +311,6 @@ func (r *retrieval) info() pageInfo {
 	return k
 }
 
-// act requests and saves the page according to a.
 func (r *retrieval) act(ctx context.Context, a action, k pageInfo) error {
 	req := r.p.Request(ctx)
 	req.IfChanged = a.ifChanged
@@ -496,14 +486,12 @@ func (m *mirror) isPathBlocked(name string, moved int) bool {
 	return false
 }
 
-// movedCount returns the number of files that were renamed to make way for directories.
 func (m *mirror) movedCount() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.moved
 }
 
-// releasePath releases a path that was not used.
 func (r *retrieval) releasePath() {
 	if r.old.Path != r.now.Path {
 		r.state.Disclaim(filePrefix + r.now.Path)
@@ -565,7 +553,6 @@ func (r *retrieval) saved(ctx context.Context, res *download.Result) error {
 	return r.follow(ctx, r.p, r.now, cmp.Or(r.unconverted, r.now.Path), res.Content, r.parse)
 }
 
-// keepMetadata copies the earlier metadata of a file that was kept.
 func (r *retrieval) keepMetadata() {
 	if r.now.Type == "" {
 		r.now.Type, r.now.Validator = r.old.Type, r.old.Validator
@@ -573,7 +560,6 @@ func (r *retrieval) keepMetadata() {
 	r.now.Final, r.now.Page = r.old.Final, r.old.Page
 }
 
-// setMetadata sets the metadata of a new file and adds an extension.
 func (r *retrieval) setMetadata() error {
 	if r.Extend {
 		if err := r.extend(r.p.URL, &r.now); err != nil {
@@ -593,7 +579,6 @@ func (r *retrieval) setMetadata() error {
 	return nil
 }
 
-// extend adds the extension for the media type to the name of a page.
 func (m *mirror) extend(u uri.URI, now *memo) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -636,7 +621,6 @@ func extension(contentType, name string) string {
 	return ext
 }
 
-// hasLinks reports whether documents of a media type may have links.
 func hasLinks(contentType string) bool {
 	_, ok := links.Read(strings.NewReader(""), contentType, uri.URI{})
 	return ok
@@ -675,7 +659,6 @@ func (m *mirror) follow(ctx context.Context, p *crawl.Page, v memo, name string,
 	return p.AddLinks(ctx, entries)
 }
 
-// base returns the base URL of links.
 func (v memo) base(u uri.URI) uri.URI {
 	if final, err := uri.Parse(v.Final); err == nil && v.Final != "" {
 		return final

@@ -158,7 +158,6 @@ func (g *gate) shrink(now time.Time) {
 	}
 }
 
-// isIdle reports whether the gate can be forgotten.
 func (g *gate) isIdle(now time.Time) bool {
 	return g.running == 0 && g.failures == 0 && !now.Before(g.next) && !now.Before(g.until)
 }

@@ -49,7 +49,6 @@ func (s *Scheduler) lineFor(ctx context.Context, previous *line, t *running) *li
 	return l
 }
 
-// upcoming returns the requests of the next tasks of l.
 func (s *Scheduler) upcoming(l *line) []*fetch.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -113,7 +113,6 @@ type reader struct {
 	err   error         // of the source; read after ended is closed
 }
 
-// wakeReader wakes the reader.
 func (r *reader) wakeReader() {
 	select {
 	case r.room <- struct{}{}:

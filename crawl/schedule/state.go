@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// state holds the queued and the running tasks.
 type state struct {
 	opts *Options
 	mu   sync.Mutex // protects the fields below
@@ -26,7 +25,6 @@ type state struct {
 	random      func(time.Duration) time.Duration // returns a value from 0 to below its argument
 }
 
-// A host is one host name.
 type host struct {
 	name      gate
 	queue     []Task
@@ -51,7 +49,6 @@ func (s *state) init(opts *Options) {
 	s.random = rand.N[time.Duration]
 }
 
-// wakeLoop wakes the loop of Run.
 func (s *state) wakeLoop() {
 	select {
 	case s.wake <- struct{}{}:
@@ -96,7 +93,6 @@ func (s *state) forget() {
 	}
 }
 
-// removeFromAddress removes h from its address.
 func (s *state) removeFromAddress(h *host) {
 	if h.address == nil {
 		return
@@ -106,7 +102,6 @@ func (s *state) removeFromAddress(h *host) {
 	h.address = nil
 }
 
-// setAddress reports whether the address of a host changed.
 func (s *state) setAddress(name, where string) bool {
 	if name == "" || where == "" {
 		return false
@@ -220,7 +215,6 @@ func (s *state) add(t Task) {
 	}
 }
 
-// drop discards all queued tasks.
 func (s *state) drop() {
 	for e := s.ring.Front(); e != nil; e = s.ring.Front() {
 		h := s.ring.Remove(e).(*host)
@@ -278,7 +272,6 @@ func (s *state) startNext(h *host, now time.Time) *running {
 	return s.markRunning(h, t, now)
 }
 
-// removeFromRing removes a host without queued tasks from the ring.
 func (s *state) removeFromRing(h *host) {
 	if h.elem != nil {
 		s.ring.Remove(h.elem)
@@ -286,7 +279,6 @@ func (s *state) removeFromRing(h *host) {
 	}
 }
 
-// markRunning counts a task as running.
 func (s *state) markRunning(h *host, task Task, now time.Time) *running {
 	t := &running{Task: task, state: s, of: h, started: now}
 	s.waiting--
@@ -300,7 +292,6 @@ func (s *state) markRunning(h *host, task Task, now time.Time) *running {
 	return t
 }
 
-// delay returns the delay before the next task of a gate.
 func (s *state) delay(g *gate) time.Duration {
 	d := g.limits.Delay
 	if s.opts.RandomDelay && d > 0 {
@@ -319,7 +310,6 @@ type running struct {
 	started  time.Time
 }
 
-// release frees the slot of the task.
 func (r *running) release() {
 	s := r.state
 	s.mu.Lock()

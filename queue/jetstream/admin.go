@@ -191,7 +191,6 @@ func next(ctx context.Context, messages js.MessagesContext, follow bool) (js.Msg
 	return messages.Next(js.NextContext(ctx))
 }
 
-// isDrained reports whether a consumer has delivered all messages.
 func isDrained(ctx context.Context, c js.Consumer, delivered uint64) bool {
 	info, err := c.Info(ctx)
 	return err == nil && info.NumPending == 0 && (info.Delivered.Consumer == 0 || info.Delivered.Consumer == delivered)
@@ -221,7 +220,6 @@ func (e *Engine) DropDead(ctx context.Context, sequence uint64) error {
 	return e.drop(ctx, e.dead, sequence)
 }
 
-// drop removes a message of a stream.
 func (e *Engine) drop(ctx context.Context, s js.Stream, sequence uint64) error {
 	err := e.denials.guard(ctx, func(ctx context.Context) error { return s.DeleteMsg(ctx, sequence) }, s.CachedInfo().Config.Name)
 	if errors.Is(err, js.ErrMsgNotFound) || errors.Is(err, js.ErrMsgDeleteUnsuccessful) {

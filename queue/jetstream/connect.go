@@ -125,7 +125,6 @@ type errorLog struct {
 	at     time.Time
 }
 
-// repeatInterval is the time after which the same error is logged again.
 const repeatInterval = time.Minute
 
 func (o *errorLog) log(err error) {
@@ -249,13 +248,11 @@ const (
 	codeStoreFailed  js.ErrorCode = 10077 // the text contains the reason
 )
 
-// hasCode reports whether a server returned one of the error codes.
 func hasCode(err error, codes ...js.ErrorCode) bool {
 	var api *js.APIError
 	return errors.As(err, &api) && slices.Contains(codes, api.ErrorCode)
 }
 
-// isFull reports whether a stream is full.
 func isFull(err error) bool {
 	return hasCode(err, codeNoResources, codeNoStorage) || hasCode(err, codeStoreFailed) && strings.Contains(err.Error(), "maximum")
 }

@@ -46,7 +46,6 @@ func (c *Copy) equal(d *Copy) bool {
 		c.Readable == d.Readable && c.First == d.First && c.Last == d.Last && c.hash == d.hash
 }
 
-// describe returns the copies as text.
 func describe(copies []Copy) string {
 	var all []string
 	for i := range copies {
@@ -90,7 +89,6 @@ func choose(copies []Copy) (*Copy, error) {
 	return best, nil
 }
 
-// better reports whether c is preferred to d.
 func (c *Copy) better(d *Copy) bool {
 	if c.Readable != d.Readable {
 		return c.Readable > d.Readable
@@ -263,7 +261,6 @@ func (e *Engine) readSpan(ctx context.Context, stream string, first, last uint64
 	return nil
 }
 
-// leaderMessage returns a message of the leader of a stream.
 func (e *Engine) leaderMessage(ctx context.Context, stream string, seq uint64) (subject string, data []byte, err error) {
 	var reply struct {
 		Error   *js.APIError

@@ -73,7 +73,6 @@ type Options struct {
 	requestTimeout, fetchWait, stallAfter, prefetchedFor time.Duration
 }
 
-// minVersion is the oldest supported server version.
 const minVersion = "2.9.0"
 
 // clusterVersion is the oldest server version without known data loss in clusters. Replicas of
@@ -104,7 +103,6 @@ type Engine struct {
 	stop    context.CancelFunc
 }
 
-// nameCharacters are the characters of names of queues and crawls.
 const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 
 // maxName limits the length of a name, which becomes part of file names.
@@ -192,7 +190,6 @@ func open(parent context.Context, opts Options) (*Engine, error) {
 	return e, nil
 }
 
-// prepare creates missing streams.
 func (e *Engine) prepare(ctx context.Context) error {
 	switch v := e.conn.ConnectedServerVersion(); {
 	case isOlder(v, minVersion):
@@ -275,7 +272,6 @@ func (e *Engine) subject(parts ...string) string {
 	return e.opts.Name + "." + strings.Join(parts, ".")
 }
 
-// crawlSubject returns the subject for data of the crawl.
 func (e *Engine) crawlSubject(parts ...string) string {
 	if e.opts.Crawl == "" {
 		return e.subject(parts...)
@@ -283,7 +279,6 @@ func (e *Engine) crawlSubject(parts ...string) string {
 	return e.subject(append([]string{"crawl", e.opts.Crawl}, parts...)...)
 }
 
-// streamName returns the name of a stream for data of the crawl.
 func (e *Engine) streamName(what string) string {
 	if e.opts.Crawl == "" {
 		return e.opts.Name + "-" + what

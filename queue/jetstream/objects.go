@@ -160,7 +160,6 @@ func (o *objectStore) commit(ctx context.Context, f *os.File, sum string) (strin
 
 func (o *objectStore) chunks(id string) string { return "$O." + o.bucket + ".C." + id }
 
-// info returns the metadata of a body.
 func (o *objectStore) info(ctx context.Context, sum string) (info *js.ObjectInfo, err error) {
 	err = o.guard(ctx, func(ctx context.Context) error {
 		info, err = o.store.GetInfo(ctx, artefact.Path(sum))

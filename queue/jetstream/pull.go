@@ -31,7 +31,6 @@ type puller struct {
 	closed     bool
 }
 
-// A prefetchedJob is a prefetched job with its time of arrival.
 type prefetchedJob struct {
 	js.Msg
 	at time.Time
@@ -193,7 +192,6 @@ func (e *Engine) fetch(ctx context.Context, priority queue.Priority, n int, firs
 	return got, nil
 }
 
-// markEmpty records that a stream is probably empty.
 func (p *puller) markEmpty(priority queue.Priority) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -264,7 +262,6 @@ func (p *puller) take() (js.Msg, queue.Priority) {
 	return nil, ""
 }
 
-// close returns the prefetched jobs to their streams.
 func (p *puller) close() {
 	p.tasks.Wait()
 	p.mu.Lock()
@@ -283,7 +280,6 @@ func (p *puller) returnPrefetched() {
 	}
 }
 
-// addWaiting changes the number of waiting callers by n.
 func (p *puller) addWaiting(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

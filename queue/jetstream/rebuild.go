@@ -163,7 +163,6 @@ func (e *Engine) rebuild(ctx context.Context, name string, replicas int, best *C
 	return nil
 }
 
-// waitForReplicas waits until a stream has n replicas, all with the data of the leader.
 func waitForReplicas(ctx context.Context, s js.Stream, n int) error {
 	for {
 		info, err := s.Info(ctx)

@@ -71,7 +71,6 @@ func (e *Engine) restore(ctx context.Context, p queue.Priority) (n int, err erro
 	return n, nil
 }
 
-// message returns a message of a stream.
 func (e *Engine) message(ctx context.Context, s js.Stream, seq uint64, opts ...js.GetMsgOpt) (msg *js.RawStreamMsg, err error) {
 	err = e.denials.guard(ctx, func(ctx context.Context) error {
 		msg, err = s.GetMsg(ctx, seq, opts...)

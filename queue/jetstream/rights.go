@@ -21,7 +21,6 @@ type denials struct {
 	waiting map[*operation]bool
 }
 
-// An operation waits for a response of the server.
 type operation struct {
 	names  []string // subjects or names of streams, part of the subjects that the operation uses
 	cancel context.CancelCauseFunc
@@ -51,7 +50,6 @@ func (d *denials) guard(ctx context.Context, do func(context.Context) error, nam
 	return err
 }
 
-// report ends the operations that an error of the server is about.
 func (d *denials) report(err error) {
 	text := err.Error()
 	if strings.Contains(text, ".CONSUMER.LEADER.STEPDOWN.") {
@@ -70,7 +68,6 @@ func (d *denials) report(err error) {
 
 var deniedSubject = regexp.MustCompile(`(?i)permissions violation for (publish|subscription) to "([^"]*)"`)
 
-// deniedError returns the error of a denied operation.
 func deniedError(o *Options, err error) error {
 	text := fmt.Sprintf("the credentials do not permit using the queue: %v", err)
 	if m := deniedSubject.FindStringSubmatch(err.Error()); m != nil {

@@ -47,14 +47,12 @@ func (e *Engine) checkStall(p queue.Priority, s *stall) {
 	}
 }
 
-// setStalled records how many jobs of a priority wait in vain.
 func (e *Engine) setStalled(p queue.Priority, waiting int64) {
 	e.puller.mu.Lock()
 	defer e.puller.mu.Unlock()
 	e.puller.stalled[p] = waiting
 }
 
-// stallError returns an error if jobs wait in vain.
 func (e *Engine) stallError() error {
 	e.puller.mu.Lock()
 	defer e.puller.mu.Unlock()

@@ -92,7 +92,6 @@ func Open(ctx context.Context, service string, logger *slog.Logger) (*Tracer, er
 		kill: kill}, nil
 }
 
-// configured reports whether the environment enables spans.
 func configured() (bool, error) {
 	name, endpoint := first("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 	exporter := os.Getenv("OTEL_TRACES_EXPORTER")
@@ -111,7 +110,6 @@ func configured() (bool, error) {
 	return true, nil
 }
 
-// first returns the first variable that is set and not empty.
 func first(names ...string) (name, value string) {
 	for _, name := range names {
 		if v := os.Getenv(name); v != "" {
@@ -138,7 +136,6 @@ func (t *Tracer) Attempt(ctx context.Context, a *queue.Attempt) (context.Context
 	return ctx, func(res *job.Result, err error) { end(span, u.Scheme(), res, err) }
 }
 
-// end ends the span of an attempt.
 func end(span trace.Span, scheme string, res *job.Result, err error) {
 	defer span.End()
 	class := ""

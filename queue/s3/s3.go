@@ -196,7 +196,6 @@ func (s *Store) Remove(ctx context.Context, sum string) error {
 	return s.explain(s.client.RemoveObject(ctx, s.opts.Bucket, s.name(sum), minio.RemoveObjectOptions{}))
 }
 
-// holds reports whether an existing object has its digest.
 func (s *Store) holds(ctx context.Context, sum string) (bool, error) {
 	r, err := s.Get(ctx, sum)
 	if err != nil {

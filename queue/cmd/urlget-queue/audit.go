@@ -15,7 +15,6 @@ import (
 	"github.com/urlget/urlget/queue/jetstream"
 )
 
-// A receipt is a line of the file of submit --receipt.
 type receipt struct {
 	Line string `json:"line,omitempty"` // list and line number; "" for an argument
 	URL  string `json:"url"`            // without the password
@@ -272,7 +271,6 @@ func (a *app) auditedJobs(o *auditFlags) (*submittedJobs, error) {
 	})
 }
 
-// eachLine calls f with the lines of a file that are not empty.
 func (a *app) eachLine(name string, f func(text string, line int) error) error {
 	r, err := a.openList(name)
 	if err != nil {

@@ -19,7 +19,6 @@ import (
 	"github.com/urlget/urlget/queue/jetstream"
 )
 
-// A queuedJob is a line of queue jobs --json.
 type queuedJob struct {
 	ID       string         `json:"id,omitempty"` // of the submission; "" if the message is not a job
 	State    string         `json:"state"`        // waiting or taken
@@ -31,7 +30,6 @@ type queuedJob struct {
 	message queue.Stored
 }
 
-// hostJobs is a line of queue jobs --by-host --json.
 type hostJobs struct {
 	Host    string `json:"host"` // "" for URLs without a host
 	Waiting uint64 `json:"waiting"`

@@ -84,7 +84,6 @@ func (r *queueFlags) open(
 const oneServer = "the queue is kept on one server, whose power failure can lose jobs: " +
 	"check with \"urlget queue audit\""
 
-// onOneServer reports whether a queue of other servers is kept on one of them.
 func (r *queueFlags) onOneServer(ctx context.Context, e *jetstream.Engine) bool {
 	if r.embedded != "" {
 		return false

@@ -246,7 +246,6 @@ func (s *submitter) submit(ctx context.Context, place, text string) (duplicate b
 	return duplicate, fileError(render.WriteJSON(s.receipt, r))
 }
 
-// parseJob returns the job of a URL or, in a list, of a JSON line.
 func parseJob(text string, line bool) (*job.Job, error) {
 	if line && strings.HasPrefix(text, "{") {
 		return job.Decode([]byte(text))

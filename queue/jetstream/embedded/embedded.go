@@ -30,7 +30,6 @@ type Server struct {
 	url  string
 }
 
-// addressRecord is the contents of the address file.
 type addressRecord struct {
 	URL         string `json:"url"` // with the token
 	LongRunning bool   `json:"stays,omitempty"`
@@ -104,7 +103,6 @@ func address(dir string) (port int, token string) {
 	return server.RANDOM_PORT, rand.Text()
 }
 
-// readAddress reads the address file of a directory.
 func readAddress(dir string) (f addressRecord, ok bool) {
 	data, err := os.ReadFile(filepath.Join(dir, addressFile))
 	if err != nil || json.Unmarshal(data, &f) != nil {
