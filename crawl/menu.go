@@ -20,6 +20,20 @@ func rootMenu(u, seed uri.URI) uri.URI {
 	return root
 }
 
+// OtherRoot returns the item of the root menu with its other selector: it is empty or a slash. For
+// other items it returns false.
+func OtherRoot(g uri.Gopher) (uri.Gopher, bool) {
+	if !isRootMenu(g) {
+		return g, false
+	}
+	if g.Selector == "" {
+		g.Selector = "/"
+	} else {
+		g.Selector = ""
+	}
+	return g, true
+}
+
 func isRootMenu(g uri.Gopher) bool {
 	return g.Type == '1' && (g.Selector == "" || g.Selector == "/") && g.Search == "" && g.Form == nil
 }

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path"
-	"strconv"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -200,60 +199,4 @@ func escapePath(p string) string {
 		s = "./" + s
 	}
 	return s
-}
-
-// rewriteMenu writes a Gopher menu as a gophermap. The selectors of saved items become paths
-// relative to the menu; servers add their own host and port. Other items are not changed.
-func (m *mirror) rewriteMenu(w io.Writer, r io.Reader, base uri.URI, name string) error {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		line := strings.TrimSuffix(lines.Text(), "\r")
-		if line == "." {
-			continue
-		}
-		if _, err := io.WriteString(w, m.menuLine(line, base, name)+"\r\n"); err != nil {
-			return err
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return &fetch.Error{Op: "convert", Code: fetch.ErrTooLarge, Err: err}
-	}
-	return nil
-}
-
-func (m *mirror) itemTarget(item uri.Gopher) string {
-	u, err := item.URI()
-	if err != nil {
-		return ""
-	}
-	return m.target(u.WithoutPort(70))
-}
-
-func (m *mirror) menuLine(line string, base uri.URI, name string) string {
-	fields := strings.Split(line, "\t")
-	if len(fields) < 4 || fields[0] == "" || fields[0][0] == 'i' {
-		return line
-	}
-	port, err := strconv.ParseUint(strings.TrimSpace(fields[3]), 10, 16)
-	if err != nil {
-		return line
-	}
-	item := uri.Gopher{Host: fields[2], Port: uint16(port), Type: fields[0][0], Selector: fields[1]}
-	if len(fields) > 4 && (fields[4] == "+" || fields[4] == "?") {
-		item.Plus = fields[4]
-	}
-	to := m.itemTarget(item)
-	if other, isRoot := map[string]string{"": "/", "/": ""}[item.Selector]; to == "" && isRoot { // see crawl.Page.AddLink
-		item.Selector = other
-		to = m.itemTarget(item)
-	}
-	if to == "" {
-		return line
-	}
-	selector := relative(name, to)
-	if fields[0][0] == '1' {
-		selector = strings.TrimSuffix(strings.TrimSuffix(selector, menu), "/")
-	}
-	return fields[0] + "\t" + selector
 }

@@ -27,10 +27,7 @@ type Layout struct {
 	Distinct bool
 }
 
-const (
-	menu    = "gophermap" // the file name of a Gopher menu
-	maxName = 200         // length of a name in bytes; longer ones are shortened and get a digest
-)
+const maxName = 200 // length of a name in bytes; longer ones are shortened and get a digest
 
 // Path returns the slash-separated path for u, whose scheme has the traits t. Two URLs share a path
 // only if they have the same key (see uri.URI.Key), or are Gopher URLs that differ only in the item
@@ -225,43 +222,6 @@ func treeNames(u uri.URI, distinct bool) []string {
 	}
 	if len(names) == 0 {
 		return []string{"index"}
-	}
-	return names
-}
-
-// gopherNames returns the names for a Gopher selector. The item type, which is not part of the
-// selector, distinguishes menus from documents. It is omitted where the selector repeats it instead
-// of a slash. Search words and views become part of the name. The paths of mirrors are a contract,
-// so they do not depend on traits of the driver. If distinct is set, the names show whether a slash
-// begins the selector.
-func gopherNames(u uri.URI, distinct bool) []string {
-	g, err := uri.ParseGopher(u)
-	if err != nil {
-		return treeNames(u, distinct)
-	}
-	if repeated, ok := strings.CutPrefix(g.Selector, string([]byte{g.Type})); ok && strings.HasPrefix(repeated, "/") {
-		g.Selector = repeated
-	}
-	var names []string
-	for name := range strings.SplitSeq(g.Selector, "/") {
-		if name != "" {
-			names = append(names, escapeName(name, ""))
-		}
-	}
-	if distinct && g.Selector != "" && g.Selector[0] != '/' {
-		names[0] = shorten("%00" + names[0])
-	}
-	if g.Type == '1' || g.Type == 0 || len(names) == 0 {
-		names = append(names, menu)
-	} else if last := &names[len(names)-1]; *last == menu {
-		*last = "gopherma%70"
-	}
-	detail := escapeName(g.Search, "")
-	if g.Plus != "" && g.Plus != "+" {
-		detail += "%09" + escapeName(g.Plus, "")
-	}
-	if detail != "" {
-		names[len(names)-1] = shorten(names[len(names)-1] + "%09" + detail)
 	}
 	return names
 }

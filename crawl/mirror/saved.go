@@ -1,0 +1,170 @@
+package mirror
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"io"
+	"iter"
+	"mime"
+	"path"
+	"strings"
+
+	"github.com/urlget/urlget/crawl"
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/links"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// saved stores the memo of a file that was saved or kept, and reads its links.
+func (r *retrieval) saved(ctx context.Context, res *download.Result) error {
+	v := r.v
+	v.Size = res.Size
+	if !res.Meta.Reply.IsZero() {
+		v.Status = res.Meta.Reply.Code
+	}
+	switch res.Outcome {
+	case download.NoContent:
+		v.Outcome, v.Path = job.NoContent, ""
+		return nil
+	case download.Saved:
+		v.Outcome, v.Proof = job.Saved, res.Proof
+		v.FramedByClose = res.Proof == nil && res.Meta.Framing == fetch.FramedByClose
+		if err := r.setMetadata(); err != nil {
+			return err
+		}
+	case download.Skipped:
+		v.Outcome = job.Skipped
+		r.keepMetadata()
+		// Nothing was requested.
+		r.now.Index, r.now.Requested = r.old.Index, r.old.Requested
+		r.now.Type = cmp.Or(r.now.Type, fetch.TypeByName(r.now.Path)) // so that links to missing files are found
+	default:
+		v.Outcome = job.Unchanged
+		r.keepMetadata()
+	}
+	r.now.Size, r.now.Saved = res.Size, res.ModTime
+	if res.Outcome == download.Skipped && r.now.Path == r.old.Path {
+		r.now.Size, r.now.Saved = r.old.Size, r.old.Saved // the file may be converted or changed by the user
+	}
+	if r.p.URL.IsSecure() {
+		r.now.Scheme = r.p.URL.Scheme()
+	}
+	r.p.Memo = r.now.bytes()
+	return r.follow(ctx, r.p, r.now, cmp.Or(r.unconverted, r.now.Path), res.Content, r.parse)
+}
+
+func (r *retrieval) keepMetadata() {
+	if r.now.Type == "" {
+		r.now.Type, r.now.Validator = r.old.Type, r.old.Validator
+	}
+	r.now.Final, r.now.Page = r.old.Final, r.old.Page
+}
+
+func (r *retrieval) setMetadata() error {
+	if r.Extend {
+		if err := r.extend(r.p.URL, &r.now); err != nil {
+			return err
+		}
+		r.v.Path = r.now.Path
+	}
+	if r.final.String() != r.p.URL.String() {
+		r.now.Final = r.final.WithoutUserinfo().String()
+	}
+	if r.Convert {
+		r.now.Page = r.parse != nil || hasLinks(r.now.Type)
+	}
+	if r.Convert || r.old.Page {
+		r.d.Root.Remove(r.now.Path + backup) // that of an older version
+	}
+	return nil
+}
+
+func (m *mirror) extend(u uri.URI, now *memo) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now.Path = m.current(u.Key(), now.Path)
+	ext := extension(now.Type, now.Path)
+	if ext == "" {
+		return nil
+	}
+	for n := range 1000 {
+		name := provisional(now.Path+ext, n)
+		owner, err := m.state.Claim(filePrefix+name, u.Key())
+		if err != nil {
+			return err
+		}
+		if owner != u.Key() {
+			continue
+		}
+		if n > 0 {
+			if _, err := m.state.Claim(provisionalPrefix+u.Key(), now.Path); err != nil {
+				return err
+			}
+		}
+		if err := m.d.Root.Rename(now.Path, name); err != nil {
+			return fileError(err)
+		}
+		m.state.Disclaim(filePrefix + now.Path)
+		now.Path = name
+		break
+	}
+	return nil
+}
+
+// extension returns the extension for a media type, or "" if the name needs none.
+func extension(contentType, name string) string {
+	mediaType, _, _ := mime.ParseMediaType(contentType)
+	ext := map[string]string{"text/html": ".html", "application/xhtml+xml": ".xhtml", "text/css": ".css"}[mediaType]
+	if current := strings.ToLower(path.Ext(name)); current == ext || current == ".htm" {
+		return ""
+	}
+	return ext
+}
+
+func hasLinks(contentType string) bool {
+	_, ok := links.Read(strings.NewReader(""), contentType, uri.URI{})
+	return ok
+}
+
+// mayLink reports whether a file without stored metadata may be a page with links.
+func mayLink(name string) bool {
+	contentType := fetch.TypeByName(name)
+	return contentType == "" || hasLinks(contentType)
+}
+
+// follow reads the links of a saved page. Content is that of the file, or nil if it must be read.
+func (m *mirror) follow(ctx context.Context, p *crawl.Page, v memo, name string, content []byte, parse func(io.Reader) iter.Seq2[fetch.Entry, error]) error {
+	t := m.d.Client.Traits(p.URL)
+	if !t.HasLinks() || parse == nil && !hasLinks(v.Type) && p.Rel != "sitemap" {
+		return nil
+	}
+	if t.Menus && parse == nil {
+		return nil // a web page behind a menu item; its links lead to the web
+	}
+	var page io.Reader = bytes.NewReader(content)
+	if content == nil {
+		m.mu.Lock()
+		file, err := m.d.Root.Open(m.current(p.Key(), name))
+		m.mu.Unlock()
+		if err != nil {
+			return fileError(err)
+		}
+		defer file.Close()
+		page = file
+	}
+	if parse != nil {
+		return p.AddLinks(ctx, parse(page))
+	}
+	entries, _ := links.Read(page, v.Type, v.base(p.URL))
+	return p.AddLinks(ctx, entries)
+}
+
+func (v memo) base(u uri.URI) uri.URI {
+	if final, err := uri.Parse(v.Final); err == nil && v.Final != "" {
+		return final
+	}
+	return u.WithoutUserinfo()
+}
