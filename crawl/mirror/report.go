@@ -99,7 +99,7 @@ func (m *mirror) isFinal(p *crawl.Page, name string) bool {
 	switch _, renamed := m.former[p.Key()]; {
 	case renamed, provisionalName().MatchString(path.Base(name)):
 		return false
-	case !m.mayShare(p.URL, name) || strings.HasSuffix(p.URL.URLPath(), "/"):
+	case !m.mayShare(p.URL, name) || strings.HasSuffix("/"+p.URL.URLPath(), "/"):
 		return true
 	}
 	return readMemo(p.Memo).Run != m.state.Number()

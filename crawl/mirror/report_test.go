@@ -30,6 +30,9 @@ func TestReportedNamesAreFinal(t *testing.T) {
 		for visits := 1; visits <= len(order); visits++ {
 			s, dir := newSite(t, texts, false), t.TempDir()
 			events := s.reportInParts(t, dir, visits, order)
+			if order[0] == "/" && events[0].URL.Path() != "/" {
+				t.Errorf("order %d, %d visits: %s is reported first", n, visits, events[0].URL)
+			}
 			paths := map[string]string{}
 			for _, e := range events {
 				former := paths[e.URL.Path()]
