@@ -51,8 +51,8 @@ type Options struct {
 	MaxRedirects int
 
 	// Visit visits a page. Nil means Page.Read. It passes the page's responses to Page.Receive, and
-	// its redirects to Page.Redirect, as Page.Request does. An error concerns only that page and does not stop
-	// the crawl, except one caused by a full or read-only disk.
+	// its redirects to Page.Redirect, as Page.Request does. An error concerns only that page and does
+	// not stop the crawl, except one caused by a full or read-only disk.
 	Visit func(ctx context.Context, p *Page) error
 	// Skip, if not nil, reports whether a listed page needs no visit because the listing shows
 	// that it is unchanged. It is called before the page is queued, if an earlier crawl visited it

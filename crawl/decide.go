@@ -87,7 +87,8 @@ func (r *Rules) sitemaps(p *Page, list []string) (found []Link) {
 		if err != nil {
 			continue
 		}
-		l := Link{URL: r.plain(p.URL.Resolve(ref)), From: p.URL, Seed: p.Seed, seed: p.seed, Rel: "sitemap", Size: -1, Guessed: guessed}
+		l := Link{URL: r.plain(p.URL.Resolve(ref)), From: p.URL, Seed: p.Seed, seed: p.seed, Rel: "sitemap",
+			Size: -1, Guessed: guessed}
 		if l.URL.Site() == p.URL.Site() || r.Scope.SpanHosts {
 			found = append(found, l)
 		}

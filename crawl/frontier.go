@@ -2,7 +2,6 @@ package crawl
 
 import (
 	"context"
-	"slices"
 
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -27,7 +26,7 @@ func (c *crawl) Add(_ context.Context, l *Link, form string) (Reason, error) {
 func (c *crawl) AddTarget(_ context.Context, l *Link) (follow bool, err error) {
 	it := newItem(l)
 	added := alreadyKnown
-	if inChain := slices.ContainsFunc(it.Via, func(u uri.URI) bool { return u.Key() == it.id() }); inChain && len(it.Via) <= maxRevisits {
+	if l.Returns() && len(it.Via) <= maxRevisits {
 		c.visitor.seen.clear() // the depth of the URL may grow
 		added, err = c.State.addAgain(it)
 	} else {

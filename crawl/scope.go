@@ -80,6 +80,11 @@ func (l *Link) Source() uri.URI {
 	return l.From
 }
 
+// Returns reports whether a redirect leads back to a page that redirected to it.
+func (l *Link) Returns() bool {
+	return slices.ContainsFunc(l.Via, func(u uri.URI) bool { return u.Key() == l.URL.Key() })
+}
+
 // A Reason is a token that explains why a link is not followed: no_target, scheme, host, domain,
 // depth, parent, pattern, regex, length, repetition, alike, robots, nofollow, not_requisite,
 // parent_listing or form.

@@ -432,27 +432,10 @@ func (s *State) add(it *item, limit int, form string, maxAlike int) (int, error)
 		}
 		s.changes.put(shapesBucket, form, binary.BigEndian.AppendUint64(nil, n+1))
 	}
-	s.enqueueNew(it, r)
-	s.queue.push(it)
-	return newlyQueued, s.writeIfDue()
+	return s.enqueueNew(it, r)
 }
 
-// enqueueNew records that the URL of an item is known in this crawl and queues the item. r is the
-// URL's record, or nil.
-func (s *State) enqueueNew(it *item, r *record) {
-	r = cmp.Or(r, &record{})
-	r.run, r.state, r.depth = s.run, queued, it.Depth
-	s.changes.put(urlsBucket, it.id(), r.marshal())
-	s.enqueue(it)
-}
-
-func (s *State) enqueue(it *item) {
-	s.seq++
-	it.queueKey = binary.BigEndian.AppendUint64(append([]byte(it.URL.Host()), 0), s.seq)
-	s.changes.put(queueBucket, string(it.queueKey), it.marshal())
-	s.waiting++
-}
-
+// addAgain queues an item even if its URL is known.
 func (s *State) addAgain(it *item) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -460,9 +443,25 @@ func (s *State) addAgain(it *item) (int, error) {
 	if err != nil {
 		return alreadyKnown, err
 	}
-	s.enqueueNew(it, r)
-	s.queue.push(it)
+	return s.enqueueNew(it, r)
+}
+
+// enqueueNew records that the URL of an item is known in this crawl and queues the item. r is the
+// URL's record, or nil.
+func (s *State) enqueueNew(it *item, r *record) (int, error) {
+	r = cmp.Or(r, &record{})
+	r.run, r.state, r.depth = s.run, queued, it.Depth
+	s.changes.put(urlsBucket, it.id(), r.marshal())
+	s.enqueue(it)
 	return newlyQueued, s.writeIfDue()
+}
+
+func (s *State) enqueue(it *item) {
+	s.seq++
+	it.queueKey = binary.BigEndian.AppendUint64(append([]byte(it.URL.Host()), 0), s.seq)
+	s.changes.put(queueBucket, string(it.queueKey), it.marshal())
+	s.waiting++
+	s.queue.push(it)
 }
 
 // finishVisit records the outcome of a visit. If a path to the URL that is shorter than limit was
@@ -491,7 +490,6 @@ func (s *State) finishVisit(it *item, state byte, memo []byte, limit int) error 
 		again := *it
 		again.Depth = r.depth
 		s.enqueue(&again)
-		s.queue.push(&again)
 	}
 	return s.writeIfDue()
 }

@@ -36,6 +36,8 @@ func TestMessagesOfFirstVersion(t *testing.T) {
 			got = rewrite(t, message, new(secrets))
 		case "letter":
 			got = rewrite(t, message, new(Letter))
+		case "mark":
+			got = rewrite(t, message, new(mark))
 		case "record":
 			got = rewrite(t, message, new(record))
 		default:

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -99,7 +98,7 @@ func (f *frontier) Add(ctx context.Context, l *crawl.Link, form string) (crawl.R
 
 // AddTarget implements crawl.Frontier. A page has one result and is not visited again.
 func (f *frontier) AddTarget(ctx context.Context, l *crawl.Link) (follow bool, err error) {
-	if slices.ContainsFunc(l.Via, func(u uri.URI) bool { return u.Key() == l.URL.Key() }) {
+	if l.Returns() {
 		return true, nil
 	}
 	why, err := f.Add(ctx, l, "")
