@@ -290,7 +290,6 @@ func (c *crawl) do(ctx context.Context, it *item) error {
 	return err
 }
 
-// reportWaiting reports the length of the queue to Options.Waiting.
 func (c *crawl) reportWaiting() {
 	if c.Waiting != nil {
 		c.Waiting(c.State.Waiting())
@@ -306,7 +305,6 @@ func (c *crawl) recordOutcome(p *Page, err error) error {
 	return c.State.finishVisit(p.item, state, p.Memo, c.Scope.Limit())
 }
 
-// fullDisk reports whether err means that files can no longer be saved.
 func fullDisk(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
 }

@@ -54,7 +54,6 @@ func (q *queue) push(it *item) {
 	q.count++
 }
 
-// full reports whether there is no room for another item of h.
 func (q *queue) full(h *hostQueue) bool { return q.count >= maxItems && len(h.items) >= maxHot }
 
 func (q *queue) open(name string) *hostQueue {

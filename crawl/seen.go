@@ -14,7 +14,6 @@ type linkID struct {
 	link linkText
 }
 
-// A pageID is what decides about all links of a page.
 type pageID struct {
 	seed  string
 	depth int

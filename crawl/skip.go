@@ -2,7 +2,6 @@ package crawl
 
 import "github.com/urlget/urlget/fetch"
 
-// skipUnchanged reports whether an item needs no visit. If so, it records the item as visited.
 func (c *crawl) skipUnchanged(it *item, listed bool) (bool, error) {
 	if c.Skip == nil || !listed || it.Kind != fetch.EntryObject {
 		return false, nil

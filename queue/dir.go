@@ -290,7 +290,6 @@ func (s *dirSpool) Write(p []byte) (int, error) {
 	return s.file.Write(p)
 }
 
-// useFile moves the data to a file.
 func (s *dirSpool) useFile() (err error) {
 	if s.file != nil {
 		return nil

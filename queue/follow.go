@@ -102,7 +102,6 @@ func (v *visit) follow(ctx context.Context, res *job.Result, spool Spool) (*job.
 	return res, nil
 }
 
-// followAll processes links concurrently and returns their number.
 func (v *visit) followAll(ctx context.Context, entries iter.Seq2[fetch.Entry, error]) (n int64, err error) {
 	var group sync.WaitGroup
 	var mu sync.Mutex

@@ -73,7 +73,6 @@ func changeSecrets(ctx context.Context, e Engine, change func(*secrets) bool) (*
 	return loadSecrets(ctx, e)
 }
 
-// withLogin returns a change that sets the login of the seed's site to that of the seed.
 func withLogin(seed uri.URI) func(*secrets) bool {
 	return func(s *secrets) bool {
 		site := seed.Site()

@@ -222,7 +222,6 @@ func (t *task) returnIfPaused(ctx context.Context) bool {
 	return true
 }
 
-// begin checks the state of earlier attempts, and reports whether the job must be executed.
 func (t *task) begin(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
@@ -278,7 +277,6 @@ func (t *task) removeAttempt(ctx context.Context) {
 	}
 }
 
-// postpone returns the job as if this attempt had not started.
 func (t *task) postpone(ctx context.Context, delay time.Duration) {
 	t.removeAttempt(ctx)
 	t.returnJob(delay)
@@ -357,7 +355,6 @@ func (t *task) failed(err error) *job.Result {
 	return r
 }
 
-// publishPause publishes the pause of a busy host to all workers.
 func (t *task) publishPause(ctx context.Context, res *job.Result) {
 	if res.Outcome != job.Failed || res.Class != fetch.ErrBusy && res.RetryAfter <= 0 {
 		return
@@ -433,7 +430,6 @@ func (t *task) logEnd(res *job.Result) {
 	t.Logger.Info("ended", attrs...)
 }
 
-// retryOrBury returns the job for a retry, or buries it after Retry.Tries failures.
 func (t *task) retryOrBury(ctx context.Context, res *job.Result) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), operationTimeout)
 	defer cancel()
@@ -471,7 +467,6 @@ func (t *task) put(ctx context.Context, res *job.Result, path string) error {
 	return t.persist(ctx, func(ctx context.Context) error { return t.Engine.PutResult(ctx, t.sub.ID, data) })
 }
 
-// ack acknowledges the job and deletes its record.
 func (t *task) ack(ctx context.Context) {
 	if err := t.persist(ctx, t.delivery.Ack); err != nil {
 		t.Logger.Warn("cannot acknowledge a job; it will be delivered again", "id", t.sub.ID, "error", err)

@@ -237,7 +237,6 @@ func (r *run) returnAll() {
 	}
 }
 
-// renewDeliveries extends deliveries periodically and cancels stalled jobs.
 func (r *run) renewDeliveries(ctx context.Context) {
 	for sleep(ctx, r.Engine.Limits().AckWait/3) == nil {
 		r.mu.Lock()
@@ -329,7 +328,6 @@ func (r *run) obstacle() (string, error) {
 	return "", err
 }
 
-// receive decodes a delivery and adds it to the unfinished deliveries.
 func (r *run) receive(d Delivery) *task {
 	t := &task{run: r, delivery: d, attempt: rand.Text()}
 	t.sub, t.decodeErr = decode(d.Data())

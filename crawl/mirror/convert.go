@@ -41,7 +41,6 @@ func (m *mirror) markForConversion(v *memo, isPage bool) {
 	}
 }
 
-// convert rewrites the links of all pages so that they refer to the saved files.
 func (m *mirror) convert(ctx context.Context) error {
 	for key, b := range m.state.Visited() {
 		v := readMemo(b)

@@ -91,7 +91,6 @@ func (d *deletion) keep(url, reason string) {
 	k.Files++
 }
 
-// failedStart returns a failed start URL that a file may belong to, or nil.
 func (d *deletion) failedStart(u uri.URI) *place {
 	for _, p := range d.placesOf(u) {
 		if p.failed {

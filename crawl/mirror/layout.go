@@ -117,7 +117,6 @@ func (l *Layout) below(dir string) string {
 	return joinNames(dirs)
 }
 
-// member returns the URL of a hypothetical file in the directory u.
 func member(u uri.URI) uri.URI {
 	if m, err := u.JoinPath("x"); err == nil {
 		return m

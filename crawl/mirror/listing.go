@@ -165,7 +165,6 @@ func (m *mirror) unchangedInListing(p *crawl.Page) bool {
 	return true
 }
 
-// listedMeta returns the size and time of a page in a listing, or nil if either is unknown.
 func listedMeta(p *crawl.Page) *download.Known {
 	if p.Size < 0 || p.ModTime.IsZero() {
 		return nil

@@ -112,7 +112,6 @@ func (m *mirror) recordFormer(key, name string) {
 	}
 }
 
-// reportNamed reports a file that has got its final path.
 func (m *mirror) reportNamed(v move, now memo) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

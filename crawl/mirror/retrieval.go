@@ -194,7 +194,6 @@ func (r *retrieval) response(ctx context.Context, resp *fetch.Response) error {
 	return nil
 }
 
-// unchanged keeps the memo of the page and reads its links from the file name.
 func (r *retrieval) unchanged(ctx context.Context, name string) error {
 	r.old.Path, r.old.Run = r.now.Path, r.now.Run
 	r.v.Outcome, r.v.Size = job.Unchanged, r.old.Size
@@ -239,7 +238,6 @@ func (r *retrieval) failed(err error) error {
 	return err
 }
 
-// isDirectory reports whether a URL names a directory as a file.
 func isDirectory(err error) bool {
 	var e *fetch.Error
 	return errors.As(err, &e) && e.Reason.Kind == fetch.ReasonDirectory

@@ -18,7 +18,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// saved stores the memo of a file that was saved or kept, and reads its links.
 func (r *retrieval) saved(ctx context.Context, res *download.Result) error {
 	v := r.v
 	v.Size = res.Size
@@ -129,13 +128,12 @@ func hasLinks(contentType string) bool {
 	return ok
 }
 
-// mayLink reports whether a file without stored metadata may be a page with links.
 func mayLink(name string) bool {
 	contentType := fetch.TypeByName(name)
 	return contentType == "" || hasLinks(contentType)
 }
 
-// follow reads the links of a saved page. Content is that of the file, or nil if it must be read.
+// follow reads the file if content is nil.
 func (m *mirror) follow(ctx context.Context, p *crawl.Page, v memo, name string, content []byte, parse func(io.Reader) iter.Seq2[fetch.Entry, error]) error {
 	t := m.d.Client.Traits(p.URL)
 	if !t.HasLinks() || parse == nil && !hasLinks(v.Type) && p.Rel != "sitemap" {

@@ -135,7 +135,6 @@ func (m *mirror) tryState(name string, seeds []uri.URI) error {
 	return errors.Join(err, closeUnchanged(state, name, before))
 }
 
-// closeState closes the unchanged state of m, if there is one.
 func (m *mirror) closeState() error {
 	state := m.state
 	if m.state = nil; state == nil {

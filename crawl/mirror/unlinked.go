@@ -55,7 +55,6 @@ func (d *deletion) addUnlinked(ctx context.Context, seeds []uri.URI) error {
 	return nil
 }
 
-// unreadPage returns a page that could not be read and may link to u, or "".
 func (d *deletion) unreadPage(u uri.URI) string {
 	for _, p := range d.placesOf(u) {
 		if p.unread != "" {
@@ -79,7 +78,6 @@ func (m *mirror) unlinkedRequest(u uri.URI, seeds []uri.URI) *fetch.Request {
 	return &fetch.Request{URL: u, From: seeds[0].WithoutUserinfo(), Redirect: func(uri.URI) error { return crawl.ErrElsewhere }}
 }
 
-// mayRequest reports whether robots.txt allows the request, and returns the pause after it.
 func (m *mirror) mayRequest(ctx context.Context, robots *crawl.Robots, req *fetch.Request) (pause time.Duration, ok bool) {
 	pause = max(m.Crawl.Schedule.Host.Delay, 0)
 	if m.Crawl.NoRobots {

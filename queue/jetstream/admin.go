@@ -181,7 +181,6 @@ const (
 	idleTime  = 3 * heartbeat
 )
 
-// next waits for a message: briefly, unless follow is set.
 func next(ctx context.Context, messages js.MessagesContext, follow bool) (js.Msg, error) {
 	if !follow {
 		var cancel context.CancelFunc

@@ -196,7 +196,6 @@ func (o *Options) servers() string {
 	return strings.Join(list, ",")
 }
 
-// explain converts an error of the NATS client to a *fetch.Error with a one-line text.
 func explain(o *Options, err error) error {
 	wrap := func(code fetch.Code, retry bool, format string, args ...any) error {
 		return &fetch.Error{Code: code, Retry: retry, Err: fmt.Errorf("%s: %w", o.servers(), fmt.Errorf(format, args...))}

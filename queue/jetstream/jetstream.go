@@ -374,7 +374,6 @@ func (e *Engine) put(ctx context.Context, what, id string, data []byte) error {
 	return e.explainDenied(err)
 }
 
-// publish publishes a message and waits until it is stored.
 func (e *Engine) publish(ctx context.Context, subject string, data []byte, opts ...js.PublishOpt) (ack *js.PubAck, err error) {
 	err = e.denials.guard(ctx, func(ctx context.Context) error {
 		ack, err = e.js.Publish(ctx, subject, data, opts...)

@@ -115,7 +115,6 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// explain converts an error of the store to a *fetch.Error with a one-line text.
 func (s *Store) explain(err error) error {
 	var own *fetch.Error
 	if err == nil || errors.As(err, &own) && own.URL != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-const helpWidth = 80
+const helpWidth = 80 // columns
 
 // flagGroups lists the flags by group, with the titles in the help of urlget. The last group has all
 // others.

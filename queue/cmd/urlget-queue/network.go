@@ -192,7 +192,6 @@ func (n *networkFlags) applyProxy(opts *fetch.Options, logger *slog.Logger) erro
 	return nil
 }
 
-// hint returns the hint of a result. It translates the reasons of the library to flags.
 func hint(e *fetch.Error) string {
 	switch e.Reason.Kind {
 	case fetch.ReasonPrivate:
