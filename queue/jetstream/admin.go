@@ -22,10 +22,7 @@ func (e *Engine) Status(ctx context.Context) (s *queue.Status, err error) {
 		s, err = e.status(ctx)
 		return err
 	}, ".INFO."+e.opts.Name)
-	if err != nil {
-		return nil, explain(&e.opts, err)
-	}
-	return s, nil
+	return s, explain(&e.opts, err)
 }
 
 func (e *Engine) status(ctx context.Context) (*queue.Status, error) {
@@ -224,10 +221,7 @@ func (e *Engine) drop(ctx context.Context, s js.Stream, sequence uint64) error {
 	if errors.Is(err, js.ErrMsgNotFound) || errors.Is(err, js.ErrMsgDeleteUnsuccessful) {
 		return queue.ErrNotFound
 	}
-	if err != nil {
-		return explain(&e.opts, err)
-	}
-	return nil
+	return explain(&e.opts, err)
 }
 
 // PurgeJobs implements queue.Admin.
@@ -268,10 +262,7 @@ func (e *Engine) purge(ctx context.Context, s js.Stream) (n, last uint64, err er
 		n, last = info.State.Msgs, info.State.LastSeq
 		err = e.denials.guard(ctx, func(ctx context.Context) error { return s.Purge(ctx, js.WithPurgeSequence(last+1)) }, info.Config.Name)
 	}
-	if err != nil {
-		return n, last, explain(&e.opts, err)
-	}
-	return n, last, nil
+	return n, last, explain(&e.opts, err)
 }
 
 // purgedKey returns the key with the sequence number up to which the jobs of a priority were

@@ -203,7 +203,7 @@ func explain(o *Options, err error) error {
 	var network net.Error
 	var api *js.APIError
 	switch {
-	case fetch.CodeOf(err) != "":
+	case err == nil, fetch.CodeOf(err) != "":
 		return err
 	case errors.Is(err, ErrNoLeader):
 		return wrap(fetch.ErrServer, true, "%w", err)

@@ -138,8 +138,5 @@ func (e *Engine) SetHostLimits(ctx context.Context, text []byte) error {
 	if err == nil {
 		err = v.Put(ctx, limitsKey, text)
 	}
-	if err != nil {
-		return explain(&e.opts, err)
-	}
-	return nil
+	return explain(&e.opts, err)
 }
