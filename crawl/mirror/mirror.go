@@ -112,7 +112,7 @@ func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Opt
 			return &m.report, err
 		}
 	}
-	m.former = map[string]string{}
+	m.former, m.started = map[string]string{}, time.Now()
 	c := m.Crawl
 	c.State, c.Visit, c.Sync = m.state, m.visit, d.Flush
 	c.Ended = m.ended
@@ -158,8 +158,9 @@ type mirror struct {
 	d     *download.Downloader
 	state *crawl.State
 	// file is the state file. before is its FileInfo when it was opened, or nil if it is new.
-	file   string
-	before fs.FileInfo
+	file    string
+	before  fs.FileInfo
+	started time.Time // of the crawl
 
 	mu      sync.Mutex // protects the fields below, and serializes calls of Ended and Retrying
 	checked map[string]bool

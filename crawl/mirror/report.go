@@ -40,7 +40,8 @@ type Event struct {
 // visitResult holds the result of a visit until the crawl calls Ended.
 type visitResult struct {
 	Event
-	begin time.Time
+	begin  time.Time
+	reread bool // only for the links of a page that was reported
 }
 
 func (m *mirror) ended(p *crawl.Page, err error) {
@@ -49,6 +50,9 @@ func (m *mirror) ended(p *crawl.Page, err error) {
 	v, _ := p.Result.(*visitResult)
 	if v == nil {
 		v = &visitResult{Event: Event{Size: -1}, begin: time.Now()}
+	}
+	if v.reread && err == nil {
+		return
 	}
 	e := v.Event
 	e.URL, e.From, e.Target, e.Elapsed = p.URL, p.From, p.Target, time.Since(v.begin)

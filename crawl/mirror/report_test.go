@@ -2,6 +2,7 @@ package mirror_test
 
 import (
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,5 +90,51 @@ func (s *site) reportInParts(t *testing.T, dir string, visits int, paths []strin
 		if !errors.Is(err, crawl.ErrEnough) {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A page that is found again with fewer links from the start is read from its file, so that the pages
+// below it are found too. It is neither requested nor reported twice.
+func TestNearerPagesAreReadFromTheirFiles(t *testing.T) {
+	t.Parallel()
+	link := func(to string) string { return "<a href=" + to + ">" + to + "</a>" }
+	s := newSite(t, map[string]string{"/": link("/a") + link("/b"), "/a": link("/aa"), "/aa": link("/p"), "/p": link("/q"), "/q": link("/r"),
+		"/r": "<p>end", "/b": "<p>"}, false)
+	release := make(chan struct{})
+	serve := s.Config.Handler
+	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/b": // the short path to /p is found after the long one
+			<-release
+			s.mu.Lock()
+			s.texts["/b"] = link("/p")
+			s.mu.Unlock()
+		case "/q":
+			defer close(release)
+		}
+		serve.ServeHTTP(w, r)
+	})
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	c := fetch.New(nil, protocols.All)
+	defer c.Close()
+	reported := map[string]int{}
+	opts := &mirror.Options{Ended: func(e mirror.Event) { reported[e.URL.Path()]++ }}
+	opts.Crawl.Scope.MaxDepth, opts.Crawl.NoRobots = 4, true
+	opts.Crawl.Schedule.Host.Parallel = 2
+	if _, err := mirror.Run(t.Context(), &download.Downloader{Client: c, Root: root}, []uri.URI{uri.MustParse(s.URL + "/")}, opts); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/", "/a", "/aa", "/b", "/p", "/q", "/r"} {
+		if reported[path] != 1 {
+			t.Errorf("%s was reported %d times", path, reported[path])
+		}
+	}
+	if s.sent != 7 {
+		t.Errorf("%d responses, want 7", s.sent)
 	}
 }

@@ -50,6 +50,9 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visitResult) err
 		return err
 	}
 	known := r.info()
+	if v.reread = known.same && r.savedInThisRun(); v.reread {
+		return r.unchanged(ctx, r.now.Path)
+	}
 	a := plan(&m.Options, r.old, r.now, known)
 	if a.unchanged {
 		return r.unchanged(ctx, r.now.Path)
@@ -91,6 +94,12 @@ func (r *retrieval) name() (err error) {
 		r.v.Path = r.now.Path
 	}
 	return err
+}
+
+// savedInThisRun reports whether an earlier visit of this run has saved the page. It is visited again
+// only because it has become nearer, so the links in its file suffice.
+func (r *retrieval) savedInThisRun() bool {
+	return !r.old.Requested.Before(r.started) && hasLinks(r.old.Type) && !r.d.Client.Traits(r.p.URL).Menus
 }
 
 // linkShared links the shared file of an earlier run to the path of the page, as if it had been saved
