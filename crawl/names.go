@@ -62,7 +62,8 @@ func (s *State) Names(prefix string) iter.Seq2[string, bool] {
 		}
 		s.view(func(tx *bolt.Tx) error {
 			c := tx.Bucket(namesBucket).Cursor()
-			for k, v := c.Seek([]byte(prefix)); bytes.HasPrefix(k, []byte(prefix)) && k != nil; k, v = c.Next() {
+			for k, v := c.Seek([]byte(prefix)); bytes.HasPrefix(k, []byte(prefix)) &&
+				k != nil; k, v = c.Next() {
 				if run, _ := splitName(v); !yield(string(k), run == s.run) {
 					break
 				}

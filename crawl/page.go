@@ -57,7 +57,8 @@ func (p *Page) IsDirectory() bool {
 
 // Request returns a request for the page that reports redirects to Redirect.
 func (p *Page) Request(ctx context.Context) *fetch.Request {
-	return &fetch.Request{URL: p.URL, From: p.Source(), Redirect: func(to uri.URI) error { return p.Redirect(ctx, to) }}
+	return &fetch.Request{URL: p.URL, From: p.Source(),
+		Redirect: func(to uri.URI) error { return p.Redirect(ctx, to) }}
 }
 
 // plainLink returns the link to the page without the login of its seed.

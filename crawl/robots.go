@@ -27,7 +27,8 @@ var robotsRetry = retry.Policy{Tries: 3, Wait: time.Second, MaxWait: time.Minute
 type Robots struct {
 	// Share, if not nil, lets several crawlers share one request. It returns the result of request,
 	// called by this or by another crawler. An error that is not from request is not cached.
-	Share func(ctx context.Context, site string, request func(context.Context) (*robots.Rules, error)) (*robots.Rules, error)
+	Share func(ctx context.Context, site string,
+		request func(context.Context) (*robots.Rules, error)) (*robots.Rules, error)
 
 	client *fetch.Client
 	agent  string
@@ -146,8 +147,9 @@ func (c *Robots) retrieve(ctx context.Context, where, from uri.URI) (*robots.Rul
 		pause, again := robotsRetry.Next(try, err)
 		if !again || ctx.Err() != nil {
 			_, transient := fetch.Transient(err)
-			return nil, &fetch.Error{Op: "get", URL: where.Redacted(), Code: fetch.CodeOf(err), Retry: transient,
-				Err: fmt.Errorf("robots.txt is required, but unavailable: %w", err)}
+			return nil, &fetch.Error{Op: "get", URL: where.Redacted(), Code: fetch.CodeOf(err),
+				Retry: transient,
+				Err:   fmt.Errorf("robots.txt is required, but unavailable: %w", err)}
 		}
 		if retry.Sleep(ctx, pause) != nil {
 			return nil, fetch.ContextError(ctx)

@@ -192,7 +192,8 @@ func (s *Scope) Follow(l Link) (keep bool, why Reason) {
 		return false, why
 	}
 	text := l.URL.WithoutUserinfo().WithoutFragment().String()
-	if s.AcceptURL != nil && !s.AcceptURL.MatchString(text) || s.RejectURL != nil && s.RejectURL.MatchString(text) {
+	if s.AcceptURL != nil && !s.AcceptURL.MatchString(text) ||
+		s.RejectURL != nil && s.RejectURL.MatchString(text) {
 		return false, notMatched
 	}
 	if s.acceptsName(l) {
@@ -217,7 +218,8 @@ func (s *Scope) checkLocation(l Link, requisite bool) Reason {
 	case len(s.Domains) > 0 && !inDomains(host, s.Domains):
 		return otherDomain
 	}
-	if s.NoParent && !requisite && !(l.URL.SameSite(l.Seed) && strings.HasPrefix(l.URL.TreePath(), l.Seed.TreeDir())) {
+	if s.NoParent && !requisite &&
+		!(l.URL.SameSite(l.Seed) && strings.HasPrefix(l.URL.TreePath(), l.Seed.TreeDir())) {
 		return notBelow
 	}
 	return Followed

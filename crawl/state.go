@@ -106,7 +106,8 @@ func open(name string, noSync bool) (s *State, err error) {
 	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, fileError(&fs.PathError{Op: "open", Path: name, Err: errors.New("not a regular file")})
 	}
-	db, err := bolt.Open(name, 0o600, &bolt.Options{Timeout: 50 * time.Millisecond, FreelistType: bolt.FreelistMapType, NoSync: noSync})
+	db, err := bolt.Open(name, 0o600,
+		&bolt.Options{Timeout: 50 * time.Millisecond, FreelistType: bolt.FreelistMapType, NoSync: noSync})
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
 		return nil, fileError(fmt.Errorf("%s: %w", name, ErrInUse))
@@ -201,7 +202,8 @@ func (s *State) write() error {
 		}
 	}
 	err := s.update(func(tx *bolt.Tx) error {
-		if err := tx.Bucket(metaBucket).Put([]byte("seq"), binary.BigEndian.AppendUint64(nil, s.seq)); err != nil {
+		if err := tx.Bucket(metaBucket).Put([]byte("seq"),
+			binary.BigEndian.AppendUint64(nil, s.seq)); err != nil {
 			return err
 		}
 		for name, m := range s.changes {
@@ -318,7 +320,10 @@ func (s *State) begin(keys []string) (numbers []int, err error) {
 			}
 			s.changes.put(metaBucket, string(seedKey(i)), nil)
 		}
-		if err := s.update(func(tx *bolt.Tx) error { return clearBuckets(tx, queueBucket, failedBucket, shapesBucket) }); err != nil {
+		if err := s.update(func(tx *bolt.Tx) error {
+			return clearBuckets(tx, queueBucket, failedBucket,
+				shapesBucket)
+		}); err != nil {
 			return nil, fileError(err)
 		}
 	} else {

@@ -59,7 +59,8 @@ func StartCrawl(ctx context.Context, e Engine, c *Crawl) (_ *Crawl, started bool
 		return nil, false, err
 	}
 	if most := longest(e); len(data) > most {
-		return nil, false, refused(nil, fmt.Errorf("the crawl scope has %d bytes, and the limit is %d", len(data), most))
+		return nil, false, refused(nil,
+			fmt.Errorf("the crawl scope has %d bytes, and the limit is %d", len(data), most))
 	}
 	if _, err = e.Pages().Create(ctx, crawlKey, data); err != nil && !errors.Is(err, ErrExists) {
 		return nil, false, err
@@ -100,7 +101,8 @@ func loadWithSecrets(ctx context.Context, e Engine) (*Crawl, error) {
 func decodeCrawl(data []byte) (*Crawl, error) {
 	c := &Crawl{}
 	if err := json.Unmarshal(data, c); err != nil || c.Token == "" {
-		return nil, refused(nil, fmt.Errorf("invalid crawl description: %w", cmp.Or(err, errors.New("the token is missing"))))
+		return nil, refused(nil,
+			fmt.Errorf("invalid crawl description: %w", cmp.Or(err, errors.New("the token is missing"))))
 	}
 	return c, nil
 }
@@ -109,7 +111,8 @@ func decodeCrawl(data []byte) (*Crawl, error) {
 // page. The login of the seed is stored once for the crawl and is not part of the job. It replaces
 // an earlier login for the seed's site, also if the page is known. While the engine is unreachable,
 // Submit retries for half a minute.
-func (c *Crawl) Submit(ctx context.Context, e Engine, p Priority, seed uri.URI, t fetch.Traits) (known bool, err error) {
+func (c *Crawl) Submit(ctx context.Context, e Engine, p Priority, seed uri.URI,
+	t fetch.Traits) (known bool, err error) {
 	if err := (&job.Job{URL: seed}).Validate(); err != nil {
 		return false, err
 	}
@@ -159,7 +162,8 @@ func (c *Crawl) pageID(u uri.URI) string {
 func (c *Crawl) submission(l *crawl.Link) *submission {
 	s := newSubmission(&job.Job{URL: l.URL, From: l.Source().WithoutUserinfo(), Depth: l.Depth})
 	s.ID = c.pageID(l.URL)
-	s.Page = &page{Seed: l.Seed, Rel: l.Rel, Kind: l.Kind, Read: !l.Save, Guessed: l.Guessed, Moved: len(l.Via) > 0}
+	s.Page = &page{Seed: l.Seed, Rel: l.Rel, Kind: l.Kind, Read: !l.Save, Guessed: l.Guessed,
+		Moved: len(l.Via) > 0}
 	if c.secrets != nil {
 		s.Page.Secrets = c.secrets.revision
 	}

@@ -29,7 +29,8 @@ type crawlState struct {
 const crawlCacheTime = 2 * time.Second // how long a loaded Crawl is used
 
 func newCrawlState(w *Worker) *crawlState {
-	c := &crawlState{engine: w.Engine, client: w.Runner.Downloader.Client, cookies: w.Cookies, loading: newMutex()}
+	c := &crawlState{engine: w.Engine, client: w.Runner.Downloader.Client, cookies: w.Cookies,
+		loading: newMutex()}
 	c.left = func(l crawl.Link, why crawl.Reason) {
 		if why != crawl.RobotsForbid && why != crawl.NeedsForm { // these are pages with a result
 			w.Metrics.countUnfollowed(string(why))
@@ -92,7 +93,8 @@ func (c *crawlState) passCookies(now *Crawl) error {
 	c.mu.Lock()
 	former := c.crawl
 	c.mu.Unlock()
-	if c.cookies == nil || former != nil && former.Token == now.Token && bytes.Equal(former.secrets.Cookies, now.secrets.Cookies) {
+	if c.cookies == nil || former != nil && former.Token == now.Token &&
+		bytes.Equal(former.secrets.Cookies, now.secrets.Cookies) {
 		return nil
 	}
 	if err := c.cookies(now.secrets.Cookies); err != nil {
@@ -108,7 +110,8 @@ func (c *crawlState) frontierFor(p Priority) *frontier {
 	if f == nil {
 		f = newFrontier(c.engine, p, c.crawl)
 		f.visitor = &crawl.Visitor{
-			Rules: crawl.Rules{Client: c.client, Scope: c.crawl.Scope, NoRobots: c.crawl.NoRobots, Sitemaps: c.crawl.Sitemaps,
+			Rules: crawl.Rules{Client: c.client, Scope: c.crawl.Scope, NoRobots: c.crawl.NoRobots,
+				Sitemaps: c.crawl.Sitemaps,
 				MaxAlike: c.crawl.maxAlike(), MaxRedirects: crawl.DefaultRedirects, NoLocal: true},
 			Robots: c.robots, Frontier: f, Left: c.left,
 		}

@@ -128,7 +128,8 @@ func (d *Dir) sweep() {
 	for {
 		list, err := dir.ReadDir(1000)
 		for _, e := range list {
-			if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > abandonedAfter {
+			if info, err := e.Info(); err == nil && info.Mode().IsRegular() &&
+				time.Since(info.ModTime()) > abandonedAfter {
 				d.sweepOne(path.Join(tmpDir, e.Name()))
 			}
 		}
@@ -389,7 +390,8 @@ func (s *dirSpool) nameTemporary() error {
 
 // syncDir makes the names in a directory durable.
 func syncDir(f *os.File) error {
-	if err := f.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrInvalid) {
+	if err := f.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) &&
+		!errors.Is(err, fs.ErrInvalid) {
 		return err
 	}
 	return nil

@@ -54,7 +54,8 @@ func (v *visit) links(res *job.Result, spool Spool) (iter.Seq2[fetch.Entry, erro
 			for {
 				var n spooledLink
 				err := in.Decode(&n)
-				if err == io.EOF || !yield(fetch.Entry{URL: n.URL, Rel: n.Rel, Kind: n.Kind, Size: -1}, err) || err != nil {
+				if err == io.EOF ||
+					!yield(fetch.Entry{URL: n.URL, Rel: n.Rel, Kind: n.Kind, Size: -1}, err) || err != nil {
 					return
 				}
 			}

@@ -67,7 +67,8 @@ func (f *frontier) remember(id string, depth int) {
 
 // change updates the mark of a page with edit, whose second argument reports whether the mark
 // exists. If edit returns false, the mark is not changed.
-func (f *frontier) change(ctx context.Context, id string, edit func(m *mark, exists bool) (bool, error)) error {
+func (f *frontier) change(ctx context.Context, id string,
+	edit func(m *mark, exists bool) (bool, error)) error {
 	return replace(ctx, f.engine.Pages(), "page/"+id, func(old []byte, exists bool) ([]byte, error) {
 		var m mark
 		if json.Unmarshal(old, &m) != nil {
@@ -121,7 +122,8 @@ func (f *frontier) MoveSeed(_ context.Context, p *crawl.Page, to uri.URI) (uri.U
 // if this link makes it nearer and its links were already followed, since they become nearer too.
 // pay, if not nil, is called before a new page is queued. If it returns false, the page is not
 // added.
-func (f *frontier) add(ctx context.Context, s *submission, via []uri.URI, pay func() (bool, error)) (fresh bool, err error) {
+func (f *frontier) add(ctx context.Context, s *submission, via []uri.URI,
+	pay func() (bool, error)) (fresh bool, err error) {
 	depth, limit := s.Job.Depth, f.crawl.Load().Scope.Limit()
 	f.mu.Lock()
 	at, ok := f.known[s.ID]

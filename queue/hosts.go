@@ -72,7 +72,8 @@ var (
 )
 
 func newHosts(v Values, ttl time.Duration, perHost int, delay time.Duration, holder string) *hosts {
-	return &hosts{values: v, holder: holder, ttl: ttl, perHost: perHost, delay: delay, known: map[string]*hostLeases{}, uncertain: map[string]bool{}, maxLeases: math.MaxInt,
+	return &hosts{values: v, holder: holder, ttl: ttl, perHost: perHost, delay: delay,
+		known: map[string]*hostLeases{}, uncertain: map[string]bool{}, maxLeases: math.MaxInt,
 		recordWait: func(time.Duration) {}, onRelease: func() {}}
 }
 
@@ -83,7 +84,8 @@ func hostKey(host string) string {
 
 // take waits for a lease for a host. The returned context is cancelled if the lease is lost. The
 // function release ends the use; the lease is then unusable for the given time.
-func (h *hosts) take(ctx context.Context, host string) (_ context.Context, release func(time.Duration), err error) {
+func (h *hosts) take(ctx context.Context, host string) (_ context.Context,
+	release func(time.Duration), err error) {
 	if host == "" {
 		return ctx, func(time.Duration) {}, nil
 	}
@@ -435,7 +437,9 @@ func (h *hosts) deleteUnused(ctx context.Context) {
 		for p := range hp.leases {
 			idle := !p.used && !now.Before(p.usableAt)
 			above := !p.used && p.excess() && !p.deleting
-			if above || idle && (p.lost && !p.deleting || !p.lost && (now.Sub(p.lastUsed) >= idleLeaseTime || now.Sub(p.acquired) >= maxLeaseTime)) {
+			if above || idle &&
+				(p.lost && !p.deleting ||
+					!p.lost && (now.Sub(p.lastUsed) >= idleLeaseTime || now.Sub(p.acquired) >= maxLeaseTime)) {
 				p.lost, p.deleting = true, true // prevents further use
 				list = append(list, p)
 			}

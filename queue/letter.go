@@ -59,7 +59,8 @@ const (
 )
 
 func newLetter(data []byte, p Priority, why error, r *record) *Letter {
-	l := &Letter{Priority: p, Class: string(fetch.CodeOf(why)), Error: fetch.Printable(why.Error()), Time: time.Now().UTC()}
+	l := &Letter{Priority: p, Class: string(fetch.CodeOf(why)), Error: fetch.Printable(why.Error()),
+		Time: time.Now().UTC()}
 	if s, err := decode(data); err == nil {
 		l.URL, l.Job = s.Job.URL.Redacted(), data
 	} else {

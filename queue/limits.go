@@ -108,7 +108,8 @@ func parseHostLimit(line string) (host string, l hostLimit, err error) {
 	l.delay = -1
 	if c := columns[2]; c != "-" {
 		if l.delay, err = time.ParseDuration(c); err != nil || l.delay < 0 || l.delay > maxHostDelay {
-			return "", l, fmt.Errorf("WAIT is %.60q; use a time from 0s to %v, such as 1.5s, or -", c, maxHostDelay)
+			return "", l, fmt.Errorf("WAIT is %.60q; use a time from 0s to %v, such as 1.5s, or -", c,
+				maxHostDelay)
 		}
 	}
 	return host, l, nil
@@ -120,7 +121,8 @@ func canonicalHost(text string) (string, error) {
 	}
 	name := strings.Trim(text, ".")
 	u, err := uri.Parse("//" + name)
-	if err != nil || name == "" || len(name) > maxHostName || strings.ContainsAny(name, "/?#@:[]*\\%") || strings.Contains(u.Host(), "..") {
+	if err != nil || name == "" || len(name) > maxHostName || strings.ContainsAny(name, "/?#@:[]*\\%") ||
+		strings.Contains(u.Host(), "..") {
 		return "", fmt.Errorf("%.60q is not a host", text)
 	}
 	return u.Host(), nil

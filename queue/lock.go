@@ -12,7 +12,8 @@ const lockPoll = 250 * time.Millisecond
 // WithLock calls do while it holds the lock of a key, which is a lease. It calls isDone before it
 // waits for the lock and again with the lock, and returns if isDone reports that the work is done.
 // The context of do is cancelled if the lock is lost.
-func WithLock(ctx context.Context, e Engine, key string, isDone func(context.Context) (bool, error), do func(context.Context) error) error {
+func WithLock(ctx context.Context, e Engine, key string, isDone func(context.Context) (bool, error),
+	do func(context.Context) error) error {
 	for {
 		if done, err := isDone(ctx); done || err != nil {
 			return err

@@ -119,7 +119,8 @@ func (m *Metrics) WriteText(w io.Writer, s *Status) error {
 		}
 	}
 	for _, c := range counters {
-		if lines := m.lines(c.name, c.labels); len(lines) > 0 || c.name != countLeft { // only crawls follow links
+		// only crawls follow links
+		if lines := m.lines(c.name, c.labels); len(lines) > 0 || c.name != countLeft {
 			family(c.name, "counter", c.help, lines...)
 		}
 	}
@@ -131,8 +132,10 @@ func (m *Metrics) WriteText(w io.Writer, s *Status) error {
 		}
 		family("queue_jobs", "gauge", "Jobs in the queue.", jobs...)
 		family("queue_results", "gauge", "Results in the queue.", fmt.Sprint("queue_results ", s.Results))
-		family("queue_dead_letters", "gauge", "Dead letters in the queue.", fmt.Sprint("queue_dead_letters ", s.Dead))
-		family("queue_bytes", "gauge", "Bytes of all messages in the queue.", fmt.Sprint("queue_bytes ", s.Bytes))
+		family("queue_dead_letters", "gauge", "Dead letters in the queue.",
+			fmt.Sprint("queue_dead_letters ", s.Dead))
+		family("queue_bytes", "gauge", "Bytes of all messages in the queue.",
+			fmt.Sprint("queue_bytes ", s.Bytes))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -72,7 +72,8 @@ const (
 )
 
 func newPrefetch() *prefetch {
-	return &prefetch{unleased: map[string]int{}, arrivals: make(chan arrival, 1), wake: make(chan struct{}, 1), wait: 100 * time.Millisecond, returnInterval: minReturnInterval}
+	return &prefetch{unleased: map[string]int{}, arrivals: make(chan arrival, 1),
+		wake: make(chan struct{}, 1), wait: 100 * time.Millisecond, returnInterval: minReturnInterval}
 }
 
 func (l *prefetch) wakeNext() {
@@ -210,7 +211,8 @@ func (r *run) requestLeases() {
 			continue
 		}
 		r.mu.Lock()
-		begin := !p.requesting && !now.Before(p.next) && r.prefetch.leaseRequests+len(r.prefetch.unleased)+int(r.slots.Load()) < r.Parallel
+		begin := !p.requesting && !now.Before(p.next) &&
+			r.prefetch.leaseRequests+len(r.prefetch.unleased)+int(r.slots.Load()) < r.Parallel
 		if begin {
 			p.requesting = true
 			r.prefetch.leaseRequests++
@@ -260,7 +262,8 @@ func (r *run) requestJob() time.Time {
 		}
 	}
 	switch {
-	case l.fetching || open >= max(r.Parallel, 2, min(r.pace.within(prefetchAhead), prefetchJobs*r.Parallel/2)):
+	case l.fetching || open >= max(r.Parallel, 2,
+		min(r.pace.within(prefetchAhead), prefetchJobs*r.Parallel/2)):
 		return next
 	case now.Before(l.resume):
 		return slices.MinFunc([]time.Time{next, l.resume}, time.Time.Compare)

@@ -19,7 +19,8 @@ type record struct {
 
 // updateRecord changes the record of a submission and returns it. If create is false, a missing
 // record is not created.
-func updateRecord(ctx context.Context, v Values, id string, create bool, change func(*record)) (*record, error) {
+func updateRecord(ctx context.Context, v Values, id string, create bool,
+	change func(*record)) (*record, error) {
 	var r *record
 	err := replace(ctx, v, id, func(old []byte, exists bool) ([]byte, error) {
 		if r = (&record{}); !exists && !create {
@@ -37,7 +38,8 @@ func updateRecord(ctx context.Context, v Values, id string, create bool, change 
 // replace updates a value with the result of change, whose second argument reports whether the
 // value exists. It calls change again if another worker changed the value. If change returns nil,
 // the value is kept.
-func replace(ctx context.Context, v Values, key string, change func(old []byte, exists bool) ([]byte, error)) error {
+func replace(ctx context.Context, v Values, key string,
+	change func(old []byte, exists bool) ([]byte, error)) error {
 	for {
 		old, revision, err := v.Get(ctx, key)
 		exists := !errors.Is(err, ErrNotFound)

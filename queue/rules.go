@@ -39,7 +39,8 @@ func (s *sharedRules) key(site string) string {
 	return "robots/" + hex.EncodeToString(sum[:12])
 }
 
-func (s *sharedRules) rules(ctx context.Context, site string, retrieve func(context.Context) (*robots.Rules, error)) (*robots.Rules, error) {
+func (s *sharedRules) rules(ctx context.Context, site string,
+	retrieve func(context.Context) (*robots.Rules, error)) (*robots.Rules, error) {
 	key := s.key(site)
 	var rules *robots.Rules
 	var retrieveErr error
@@ -84,7 +85,8 @@ func (s *sharedRules) stored(ctx context.Context, key string) (_ *robots.Rules, 
 
 // retrieve retrieves the rules and stores them for other workers. retrieveErr is the error of the
 // retrieval.
-func (s *sharedRules) retrieve(ctx context.Context, key string, retrieve func(context.Context) (*robots.Rules, error)) (rules *robots.Rules, retrieveErr, err error) {
+func (s *sharedRules) retrieve(ctx context.Context, key string,
+	retrieve func(context.Context) (*robots.Rules, error)) (rules *robots.Rules, retrieveErr, err error) {
 	rules, retrieveErr = retrieve(ctx)
 	if ctx.Err() != nil {
 		return nil, nil, fetch.ContextError(ctx)

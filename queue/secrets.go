@@ -63,7 +63,9 @@ func changeSecrets(ctx context.Context, e Engine, change func(*secrets) bool) (*
 		}
 		data, err := json.Marshal(s)
 		if most := longest(e); err == nil && len(data) > most {
-			err = refused(nil, fmt.Errorf("the logins and cookies of the crawl have %d bytes, and the limit is %d", len(data), most))
+			err = refused(nil,
+				fmt.Errorf("the logins and cookies of the crawl have %d bytes, and the limit is %d",
+					len(data), most))
 		}
 		return data, err
 	})

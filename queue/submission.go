@@ -39,7 +39,8 @@ type encoded struct {
 func newSubmission(j *job.Job) *submission {
 	var id [16]byte
 	crand.Read(id[:])
-	return &submission{ID: hex.EncodeToString(id[:]), Time: time.Now().UTC().Truncate(time.Millisecond), Job: j}
+	return &submission{ID: hex.EncodeToString(id[:]), Time: time.Now().UTC().Truncate(time.Millisecond),
+		Job: j}
 }
 
 // encode returns the JSON form of s. It fails if a worker would refuse it, or if it has more than
@@ -82,7 +83,8 @@ func decode(data []byte) (*submission, error) {
 	case dec.More():
 		return nil, refused(nil, errors.New("the message contains more than one job"))
 	case e.Version != version:
-		return nil, refused(nil, fmt.Errorf("the job has version %d, and this worker supports version %d", e.Version, version))
+		return nil, refused(nil,
+			fmt.Errorf("the job has version %d, and this worker supports version %d", e.Version, version))
 	case !isID(e.ID):
 		return nil, refused(nil, errors.New("the job ID is not 32 hexadecimal digits"))
 	}
@@ -194,7 +196,8 @@ func submitWithRetry(ctx context.Context, e Engine, submit func(ctx context.Cont
 			err = submit(short, try)
 		}
 		cancel()
-		if err == nil || !isTransientEngineError(err) || time.Since(begun) > submitWithin || sleep(ctx, wait/2+rand.N(wait)) != nil {
+		if err == nil || !isTransientEngineError(err) || time.Since(begun) > submitWithin ||
+			sleep(ctx, wait/2+rand.N(wait)) != nil {
 			return err
 		}
 	}

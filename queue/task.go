@@ -35,7 +35,8 @@ type task struct {
 
 var (
 	errPaused  = &fetch.Error{Code: fetch.ErrInterrupted, Err: errors.New("the host is paused")}
-	errStalled = &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: errors.New("the job made no progress")}
+	errStalled = &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
+		Err: errors.New("the job made no progress")}
 )
 
 func (t *task) drop() {
@@ -114,7 +115,8 @@ func (t *task) do(ctx context.Context) *job.Result {
 	if spool != nil {
 		defer spool.Discard()
 	}
-	if res.Outcome != job.Failed { // after a failure, the scheduler must learn of it before the next job starts
+	// after a failure, the scheduler must learn of it before the next job starts
+	if res.Outcome != job.Failed {
 		select {
 		case t.settling <- struct{}{}:
 			defer func() { <-t.settling }()
@@ -249,7 +251,8 @@ func (t *task) begin(ctx context.Context) bool {
 	}
 	if err != nil {
 		t.Logger.Warn("cannot read the state of a job", "id", t.sub.ID, "error", err)
-		t.pending.add(attempt{t.sub.ID, t.attempt}) // the record may have been written although the response was lost
+		// the record may have been written although the response was lost
+		t.pending.add(attempt{t.sub.ID, t.attempt})
 		t.returnJob(engineRetryDelay())
 		return false
 	}
@@ -272,7 +275,8 @@ func (t *task) removeAttempt(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), operationTimeout)
 	defer cancel()
-	if _, err := updateRecord(ctx, t.Engine.Records(), t.sub.ID, false, withoutAttempt(t.attempt)); err != nil {
+	if _, err := updateRecord(ctx, t.Engine.Records(), t.sub.ID, false,
+		withoutAttempt(t.attempt)); err != nil {
 		t.pending.add(attempt{t.sub.ID, t.attempt})
 	}
 }
@@ -345,7 +349,8 @@ func (c *progressWriter) Write(p []byte) (int, error) {
 
 // failed returns the result of a job that failed before a transfer.
 func (t *task) failed(err error) *job.Result {
-	r := &job.Result{URL: t.sub.Job.URL.Redacted(), Op: t.sub.Job.Op, Outcome: job.Failed, Started: time.Now(), Size: -1,
+	r := &job.Result{URL: t.sub.Job.URL.Redacted(), Op: t.sub.Job.Op, Outcome: job.Failed,
+		Started: time.Now(), Size: -1,
 		Class: fetch.CodeOf(err), Err: err}
 	r.Message = fetch.Printable(err.Error())
 	var fetchErr *fetch.Error
@@ -370,7 +375,8 @@ func (t *task) publishPause(ctx context.Context, res *job.Result) {
 // settle finishes the job or returns it for a retry. If workerFault is true, a failure was caused
 // by the worker and does not count. It returns the result, which may change for a page, and the
 // error if the result could not be stored or published.
-func (t *task) settle(ctx context.Context, res *job.Result, spool Spool, workerFault bool) (*job.Result, error) {
+func (t *task) settle(ctx context.Context, res *job.Result, spool Spool,
+	workerFault bool) (*job.Result, error) {
 	if res.Outcome == job.Failed && (workerFault || errors.Is(context.Cause(ctx), fetch.ErrInterrupted)) {
 		wait := time.Duration(0)
 		if errors.Is(res.Err, errPaused) {
@@ -383,7 +389,8 @@ func (t *task) settle(ctx context.Context, res *job.Result, spool Spool, workerF
 		finished, err := t.visit.finish(ctx, res, spool)
 		if err != nil {
 			t.Metrics.add(countEngineErrors, 1)
-			t.Logger.Warn("cannot queue the links of a page", "id", t.sub.ID, "url", t.sub.Job.URL, "error", err)
+			t.Logger.Warn("cannot queue the links of a page", "id", t.sub.ID, "url", t.sub.Job.URL, "error",
+				err)
 			t.postpone(ctx, engineRetryDelay())
 			return res, err
 		}
@@ -415,7 +422,8 @@ func (t *task) settle(ctx context.Context, res *job.Result, spool Spool, workerF
 }
 
 func (t *task) logEnd(res *job.Result) {
-	attrs := []any{"id", t.sub.ID, "url", t.sub.Job.URL, "outcome", res.Outcome, "class", res.Class, "bytes", max(res.Size, 0), "seconds", res.Elapsed.Seconds()}
+	attrs := []any{"id", t.sub.ID, "url", t.sub.Job.URL, "outcome", res.Outcome, "class", res.Class, "bytes",
+		max(res.Size, 0), "seconds", res.Elapsed.Seconds()}
 	var e *fetch.Error
 	if res.Outcome == job.Failed && errors.As(res.Err, &e) {
 		hint := e.Hint
@@ -484,7 +492,8 @@ func (t *task) ack(ctx context.Context) {
 func (t *task) persist(ctx context.Context, do func(context.Context) error) error {
 	hard, ctx := ctx, context.WithoutCancel(ctx)
 	var err error
-	for try, started := 0, time.Now(); try < 3 || time.Since(started) < 2*operationTimeout && hard.Err() == nil; try++ {
+	for try, started := 0, time.Now(); try < 3 ||
+		time.Since(started) < 2*operationTimeout && hard.Err() == nil; try++ {
 		if try > 0 {
 			sleep(ctx, min(200*time.Millisecond<<(try-1), 2*time.Second))
 		}

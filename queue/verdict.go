@@ -35,13 +35,16 @@ var alwaysRetried = []fetch.Code{fetch.ErrBusy, fetch.ErrTruncated, fetch.ErrCha
 // isTransient reports whether a failure is transient. A refused connection is transient for a
 // queue, because the server may be up later.
 func isTransient(r *job.Result) bool {
-	return r.Outcome == job.Failed && (r.Retry || r.RetryAfter > 0 || slices.Contains(alwaysRetried, r.Class) ||
-		errors.Is(r.Err, syscall.ECONNREFUSED))
+	return r.Outcome == job.Failed &&
+		(r.Retry || r.RetryAfter > 0 || slices.Contains(alwaysRetried, r.Class) ||
+			errors.Is(r.Err, syscall.ECONNREFUSED))
 }
 
 // pause returns the delay after the given number of failures, the last of which is r. If p.Wait is
 // 0, the class of the failure determines it.
-func pause(r *job.Result, failures int, p retry.Policy, random func(time.Duration) time.Duration) time.Duration {
-	p = p.Or(retry.Policy{Wait: cmp.Or(backoffs[r.Class], defaultBackoff), MaxWait: maxBackoff, Jitter: retry.HalfJitter, MaxRetryAfter: maxRetryAfter})
+func pause(r *job.Result, failures int, p retry.Policy,
+	random func(time.Duration) time.Duration) time.Duration {
+	p = p.Or(retry.Policy{Wait: cmp.Or(backoffs[r.Class], defaultBackoff), MaxWait: maxBackoff,
+		Jitter: retry.HalfJitter, MaxRetryAfter: maxRetryAfter})
 	return p.Pause(max(failures, 1), r.RetryAfter, random)
 }

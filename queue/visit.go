@@ -58,7 +58,8 @@ func (v *visit) link(m mark) crawl.Link {
 	if stored, ok := v.crawl.secrets.Logins[seed.Site()]; ok {
 		seed = stored
 	}
-	l := crawl.Link{URL: j.URL.WithLoginOf(seed), From: j.From, Seed: page.Seed, Depth: m.Depth, Rel: page.Rel, Kind: page.Kind,
+	l := crawl.Link{URL: j.URL.WithLoginOf(seed), From: j.From, Seed: page.Seed, Depth: m.Depth,
+		Rel: page.Rel, Kind: page.Kind,
 		Size: -1, Save: !page.Read, Guessed: page.Guessed}
 	if page.Moved {
 		l.Via = []uri.URI{j.From}

@@ -91,7 +91,8 @@ type Attempt struct {
 }
 
 // resumeOnly resumes interrupted transfers. It leaves longer waits and slow servers to the queue.
-var resumeOnly = retry.Policy{Tries: 3, Wait: 500 * time.Millisecond, MaxRetryAfter: time.Millisecond, Transient: isInterruption}
+var resumeOnly = retry.Policy{Tries: 3, Wait: 500 * time.Millisecond, MaxRetryAfter: time.Millisecond,
+	Transient: isInterruption}
 
 // isInterruption is fetch.Transient, except that a server below the least rate would keep its slot.
 func isInterruption(err error) (after time.Duration, ok bool) {
@@ -136,7 +137,8 @@ type run struct {
 
 // newRun returns a run with defaults filled in. It takes no more jobs after ctx ends.
 func newRun(ctx context.Context, w *Worker) *run {
-	r := &run{Worker: *w, soft: ctx, prefetch: newPrefetch(), unfinished: map[*task]bool{}, deferred: map[string]deferrals{}}
+	r := &run{Worker: *w, soft: ctx, prefetch: newPrefetch(), unfinished: map[*task]bool{},
+		deferred: map[string]deferrals{}}
 	runner := *w.Runner
 	runner.SHA256, runner.Retry = true, runner.Retry.Or(resumeOnly)
 	r.Runner, r.Parallel = &runner, cmp.Or(r.Parallel, 4)
@@ -152,7 +154,8 @@ func newRun(ctx context.Context, w *Worker) *run {
 	if r.Metrics == nil {
 		r.Metrics = &Metrics{}
 	}
-	r.hosts = newHosts(r.Engine.Leases(), r.Engine.Limits().LeaseTTL, r.PerHost, r.Delay, r.Name+"/"+rand.Text())
+	r.hosts = newHosts(r.Engine.Leases(), r.Engine.Limits().LeaseTTL, r.PerHost, r.Delay,
+		r.Name+"/"+rand.Text())
 	r.hosts.maxLeases = r.Parallel + max(r.Parallel/2, 1)
 	r.hosts.recordWait, r.hosts.onRelease = r.Metrics.leaseWait, r.prefetch.wakeNext
 	r.settling = make(chan struct{}, maxSettlingPerJob*r.Parallel)
@@ -160,7 +163,8 @@ func newRun(ctx context.Context, w *Worker) *run {
 	if r.Crawl {
 		r.crawlState = newCrawlState(&r.Worker)
 	}
-	r.sched = schedule.New(&schedule.Options{Parallel: r.Parallel, Host: schedule.Limits{Parallel: r.PerHost}, Waiting: 2})
+	r.sched = schedule.New(&schedule.Options{Parallel: r.Parallel, Host: schedule.Limits{Parallel: r.PerHost},
+		Waiting: 2})
 	return r
 }
 

@@ -16,11 +16,12 @@ import (
 type WorkerReport struct {
 	Name     string    `json:"name"` // not unique
 	Started  time.Time `json:"started"`
-	Running  int       `json:"running"`          // jobs in execution
-	Ended    uint64    `json:"ended"`            // jobs that ended with a result since the start
-	Rate     float64   `json:"rate"`             // results per second since the previous report
-	Parallel int       `json:"parallel"`         // limit of Running, except for jobs that store results
-	Paused   bool      `json:"paused,omitempty"` // starts no jobs: the queue is paused, or the crawl does not exist
+	Running  int       `json:"running"`  // jobs in execution
+	Ended    uint64    `json:"ended"`    // jobs that ended with a result since the start
+	Rate     float64   `json:"rate"`     // results per second since the previous report
+	Parallel int       `json:"parallel"` // limit of Running, except for jobs that store results
+	// starts no jobs: the queue is paused, or the crawl does not exist
+	Paused bool `json:"paused,omitempty"`
 }
 
 const (
@@ -74,7 +75,8 @@ func decodeReport(data []byte) (*WorkerReport, error) {
 // next one replaces them.
 func (r *run) report(ctx context.Context, id string) {
 	every := min(reportInterval, r.Engine.Limits().LeaseTTL/3)
-	report := WorkerReport{Name: strings.ToValidUTF8(r.Name[:min(len(r.Name), maxReportName)], ""), Started: time.Now().UTC(), Parallel: r.Parallel}
+	report := WorkerReport{Name: strings.ToValidUTF8(r.Name[:min(len(r.Name), maxReportName)], ""),
+		Started: time.Now().UTC(), Parallel: r.Parallel}
 	endedBefore := r.Metrics.Ended() // by another call of Run with the same Metrics
 	for last := report.Started; ; {
 		now := time.Now()

@@ -161,7 +161,8 @@ func (d *deletion) removeDirs() error {
 }
 
 func (d *deletion) isBelowFailedStart(dir string) bool {
-	return slices.ContainsFunc(d.starts, func(p *place) bool { return p.failed && (dir == p.dir || isBelow(dir, p.dir)) })
+	return slices.ContainsFunc(d.starts,
+		func(p *place) bool { return p.failed && (dir == p.dir || isBelow(dir, p.dir)) })
 }
 
 // checkShares returns an error if the removals are too many files of a start URL: more likely, the
@@ -186,7 +187,8 @@ func (d *deletion) checkShares() error {
 	}
 	for _, p := range d.starts {
 		if n := gone[p]; n > alwaysDelete && n*100 > share*files[p] {
-			return &fetch.Error{Op: "mirror", URL: p.url.Redacted(), Code: fetch.ErrTruncated, Err: &goneError{n, files[p], share}}
+			return &fetch.Error{Op: "mirror", URL: p.url.Redacted(), Code: fetch.ErrTruncated,
+				Err: &goneError{n, files[p], share}}
 		}
 	}
 	return nil
@@ -252,7 +254,8 @@ func (m *mirror) isGone(name string) (gone bool, unproven Kept, err error) {
 		if read {
 			since, _, err := m.state.Owner(emptyDirPrefix + parent)
 			if err == nil && since == m.runNumber() {
-				return false, Kept{URL: url, Reason: "the directory became empty, which the next run believes"}, nil
+				return false, Kept{URL: url,
+					Reason: "the directory became empty, which the next run believes"}, nil
 			}
 			return true, Kept{}, err
 		}

@@ -68,7 +68,8 @@ func filesOf(root *os.Root, name string, yield func(File, error) bool) bool {
 		if u.IsZero() || v.Path == "" {
 			continue
 		}
-		f := File{URL: u, Path: v.Path, ContentType: v.Type, Validator: v.Validator, Size: v.Size, Saved: v.Saved,
+		f := File{URL: u, Path: v.Path, ContentType: v.Type, Validator: v.Validator, Size: v.Size,
+			Saved:    v.Saved,
 			Mirrored: before.ModTime()}
 		info, err := root.Lstat(v.Path)
 		f.Changed = err != nil || !v.describes(info)

@@ -29,9 +29,11 @@ const minFileAge = 2 * time.Minute
 // unchangedInIndex reports whether the index shows the same values as when the file was last
 // requested, so that the file is unchanged.
 func (v memo) unchangedInIndex(now indexEntry) bool {
-	return now != (indexEntry{}) && v.Index == now && v.Path != "" && !v.Validator.ModTime.IsZero() && v.Requested.Sub(v.Validator.ModTime) >= minFileAge
+	return now != (indexEntry{}) && v.Index == now && v.Path != "" && !v.Validator.ModTime.IsZero() &&
+		v.Requested.Sub(v.Validator.ModTime) >= minFileAge
 }
 
 func (v memo) resizedInIndex(now indexEntry) bool {
-	return now != (indexEntry{}) && v.Index != (indexEntry{}) && now.Size >= 0 && v.Index.Size >= 0 && now.Size != v.Index.Size
+	return now != (indexEntry{}) && v.Index != (indexEntry{}) && now.Size >= 0 && v.Index.Size >= 0 &&
+		now.Size != v.Index.Size
 }

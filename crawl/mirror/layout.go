@@ -236,7 +236,8 @@ func escapeName(name, more string) string {
 		switch {
 		case c == string([]byte{escaped}) && isEscape("%"+name[i:]):
 			b.WriteByte('%')
-		case r == utf8.RuneError && n == 1, unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == '\u2028', r == '\u2029',
+		case r == utf8.RuneError &&
+			n == 1, unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == '\u2028', r == '\u2029',
 			r == '/', r == '\\', strings.ContainsRune(more, r),
 			b.Len() == 0 && r == ' ',
 			c == "%" && isEscape(name[i-1:]),
@@ -256,14 +257,16 @@ func escapeName(name, more string) string {
 	case download.IsPartialName(s), strings.HasSuffix(lower, backup):
 		i := strings.LastIndexByte(s, '.') // suffixes of partial files and of originals are reserved
 		s = s[:i] + "%2E" + s[i+1:]
-	case runtime.GOOS == "windows" && s[0] != '.' && s[0] != '-' && s[0] != '_' && strings.HasPrefix(fetch.SafeName(s), "_"):
+	case runtime.GOOS == "windows" && s[0] != '.' && s[0] != '-' && s[0] != '_' &&
+		strings.HasPrefix(fetch.SafeName(s), "_"):
 		s = fmt.Sprintf("%%%02X", s[0]) + s[1:] // the name of a device
 	}
 	return shorten(s)
 }
 
 func isEscape(s string) bool {
-	return len(s) > 2 && s[0] == '%' && strings.IndexByte(hexDigits, s[1]) >= 0 && strings.IndexByte(hexDigits, s[2]) >= 0
+	return len(s) > 2 && s[0] == '%' && strings.IndexByte(hexDigits, s[1]) >= 0 &&
+		strings.IndexByte(hexDigits, s[2]) >= 0
 }
 
 const hexDigits = "0123456789ABCDEFabcdef"
@@ -278,7 +281,8 @@ func encode(b *strings.Builder, s string) {
 func escapeBytes(s string) string {
 	var b strings.Builder
 	for _, c := range []byte(s) {
-		if c <= ' ' || c >= 0x7f || c == '\\' || runtime.GOOS == "windows" && strings.IndexByte(`<>:"|?*`, c) >= 0 {
+		if c <= ' ' || c >= 0x7f || c == '\\' ||
+			runtime.GOOS == "windows" && strings.IndexByte(`<>:"|?*`, c) >= 0 {
 			fmt.Fprintf(&b, "%%%02X", c)
 		} else {
 			b.WriteByte(c)

@@ -25,7 +25,8 @@ func (m *mirror) list(ctx context.Context, p *crawl.Page, v *visitResult) error 
 	defer resp.Body.Close()
 	v.Status = resp.Reply.Code
 	if resp.Entries == nil {
-		return &fetch.Error{Op: "list", URL: p.URL.Redacted(), Code: fetch.ErrNotRetrievable, Err: errors.New("not a listing")}
+		return &fetch.Error{Op: "list", URL: p.URL.Redacted(), Code: fetch.ErrNotRetrievable,
+			Err: errors.New("not a listing")}
 	}
 	return m.members(ctx, p, resp)
 }
@@ -161,7 +162,8 @@ func (m *mirror) unchangedInListing(p *crawl.Page) bool {
 			return false
 		}
 	}
-	p.Result = &visitResult{Event: Event{Outcome: job.Unchanged, Path: old.Path, Size: old.Size, Replaced: true}, begin: time.Now()}
+	p.Result = &visitResult{Event: Event{Outcome: job.Unchanged, Path: old.Path, Size: old.Size,
+		Replaced: true}, begin: time.Now()}
 	return true
 }
 

@@ -78,7 +78,8 @@ func gopherNames(u uri.URI, distinct bool) []string {
 	if err != nil {
 		return treeNames(u, distinct)
 	}
-	if repeated, ok := strings.CutPrefix(g.Selector, string([]byte{g.Type})); ok && strings.HasPrefix(repeated, "/") {
+	if repeated, ok := strings.CutPrefix(g.Selector, string([]byte{g.Type})); ok &&
+		strings.HasPrefix(repeated, "/") {
 		g.Selector = repeated
 	}
 	var names []string

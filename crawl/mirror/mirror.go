@@ -144,7 +144,8 @@ func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Opt
 	if err := d.Flush(); err != nil {
 		return &m.report, err
 	}
-	if kind, _, err := m.state.Owner(kindKey); err == nil && kind == m.kind() && !m.keepsState() && m.State == "" {
+	if kind, _, err := m.state.Owner(kindKey); err == nil && kind == m.kind() && !m.keepsState() &&
+		m.State == "" {
 		m.state.Close()
 		os.Remove(m.file)
 		d.Root.Remove(stateDir) // fails if it is not empty
@@ -309,7 +310,8 @@ func (m *mirror) prepareParents(name string) (exist bool, err error) {
 		case info.Mode().IsRegular():
 			return false, m.renameBlockingFile(dir)
 		case !info.IsDir():
-			return false, fileError(&fs.PathError{Op: "write", Path: dir, Err: errors.New("not a directory, and symbolic links are not followed")})
+			return false, fileError(&fs.PathError{Op: "write", Path: dir,
+				Err: errors.New("not a directory, and symbolic links are not followed")})
 		}
 		if len(m.checked) > 1000 {
 			clear(m.checked)
@@ -378,7 +380,8 @@ func (m *mirror) renameBlockingFile(name string) error {
 		owner = m.renamedOwner(name)
 	}
 	if owner == "" {
-		return fileError(&fs.PathError{Op: "make directory", Path: name, Err: errors.New("file exists and was not saved by the mirror")})
+		return fileError(&fs.PathError{Op: "make directory", Path: name,
+			Err: errors.New("file exists and was not saved by the mirror")})
 	}
 	u, err := uri.Parse(owner)
 	if err != nil {

@@ -25,7 +25,8 @@ func (m *mirror) startPlaces() (list []*place) {
 				continue
 			}
 			t := m.d.Client.Traits(u)
-			p := &place{url: u, dir: serverPaths.Dir(u, t), hasLinks: t.HasLinks(), failed: m.failedSeeds[i], unread: m.unreadPages[i]}
+			p := &place{url: u, dir: serverPaths.Dir(u, t), hasLinks: t.HasLinks(), failed: m.failedSeeds[i],
+				unread: m.unreadPages[i]}
 			if m.Crawl.Scope.NoParent {
 				p.tree = u.TreeDir()
 			}

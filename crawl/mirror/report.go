@@ -111,7 +111,8 @@ func (m *mirror) isFinal(p *crawl.Page, name string) bool {
 
 // recordFormer records the path of a file that is renamed. m.mu must be held.
 func (m *mirror) recordFormer(key, name string) {
-	if _, renamed := m.former[key]; !renamed && m.former != nil && !provisionalName().MatchString(path.Base(name)) {
+	if _, renamed := m.former[key]; !renamed && m.former != nil &&
+		!provisionalName().MatchString(path.Base(name)) {
 		m.former[key] = name
 	}
 }

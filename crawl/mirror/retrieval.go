@@ -108,7 +108,8 @@ func (r *retrieval) linkShared() {
 	v := r.old
 	r.old = memo{}
 	original := r.originalOf(v)
-	if v.Page && original == "" || r.d.Flush() != nil || r.d.Root.Link(cmp.Or(original, v.Path), r.now.Path) != nil {
+	if v.Page && original == "" || r.d.Flush() != nil ||
+		r.d.Root.Link(cmp.Or(original, v.Path), r.now.Path) != nil {
 		return
 	}
 	info, err := r.d.Lstat(r.now.Path)
@@ -137,7 +138,8 @@ func (r *retrieval) info() pageInfo {
 func (r *retrieval) act(ctx context.Context, a action, k pageInfo) error {
 	req := r.p.Request(ctx)
 	req.IfChanged = a.ifChanged
-	opts := &download.Options{Exists: a.exists, ResumePart: true, Known: a.known, Content: k.mayLink, Retry: r.Retry,
+	opts := &download.Options{Exists: a.exists, ResumePart: true, Known: a.known, Content: k.mayLink,
+		Retry:    r.Retry,
 		Response: func(resp *fetch.Response) error { return r.response(ctx, resp) }}
 	if a.compare {
 		opts.Same = path.Base(r.unconverted)
@@ -238,7 +240,8 @@ func (r *retrieval) failed(err error) error {
 		return nil
 	case fetch.CodeOf(err) == fetch.ErrFile && r.isPathBlocked(r.now.Path, r.before):
 		return errPathBlocked
-	case fetch.CodeOf(err) == fetch.ErrNotFound && r.Delete && r.owns(r.old.Path, r.p.Key()) && r.d.Client.Traits(r.p.URL).HasLinks():
+	case fetch.CodeOf(err) == fetch.ErrNotFound && r.Delete && r.owns(r.old.Path, r.p.Key()) &&
+		r.d.Client.Traits(r.p.URL).HasLinks():
 		// Of a listed file the listing decides.
 		r.mu.Lock()
 		r.notFound = append(r.notFound, removal{r.old.Path, r.p.URL})

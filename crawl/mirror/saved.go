@@ -39,7 +39,8 @@ func (r *retrieval) saved(ctx context.Context, res *download.Result) error {
 		r.keepMetadata()
 		// Nothing was requested.
 		r.now.Index, r.now.Requested = r.old.Index, r.old.Requested
-		r.now.Type = cmp.Or(r.now.Type, fetch.TypeByName(r.now.Path)) // so that links to missing files are found
+		// so that links to missing files are found
+		r.now.Type = cmp.Or(r.now.Type, fetch.TypeByName(r.now.Path))
 	default:
 		v.Outcome = job.Unchanged
 		r.keepMetadata()
@@ -116,7 +117,8 @@ func (m *mirror) extend(u uri.URI, now *memo) error {
 // extension returns the extension for a media type, or "" if the name needs none.
 func extension(contentType, name string) string {
 	mediaType, _, _ := mime.ParseMediaType(contentType)
-	ext := map[string]string{"text/html": ".html", "application/xhtml+xml": ".xhtml", "text/css": ".css"}[mediaType]
+	ext := map[string]string{"text/html": ".html", "application/xhtml+xml": ".xhtml",
+		"text/css": ".css"}[mediaType]
 	if current := strings.ToLower(path.Ext(name)); current == ext || current == ".htm" {
 		return ""
 	}
@@ -134,7 +136,8 @@ func mayLink(name string) bool {
 }
 
 // follow reads the file if content is nil.
-func (m *mirror) follow(ctx context.Context, p *crawl.Page, v memo, name string, content []byte, parse func(io.Reader) iter.Seq2[fetch.Entry, error]) error {
+func (m *mirror) follow(ctx context.Context, p *crawl.Page, v memo, name string, content []byte,
+	parse func(io.Reader) iter.Seq2[fetch.Entry, error]) error {
 	t := m.d.Client.Traits(p.URL)
 	if !t.HasLinks() || parse == nil && !hasLinks(v.Type) && p.Rel != "sitemap" {
 		return nil

@@ -276,7 +276,8 @@ func (s *settlement) group(want string, entries []preference) error {
 	if err != nil {
 		return err
 	}
-	if holder != nil && free && !slices.ContainsFunc(list, func(c contender) bool { return c.key == holder.key }) {
+	if holder != nil && free &&
+		!slices.ContainsFunc(list, func(c contender) bool { return c.key == holder.key }) {
 		list = append(list, *holder)
 	}
 	slices.SortFunc(list, contender.compare)

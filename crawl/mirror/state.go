@@ -22,11 +22,13 @@ const stateDir = ".urlget"
 // FindState returns the state file that a Run in dir would use, and whether Run would resume an
 // unfinished mirror. It changes nothing. If a state is in use, it returns its file name and an
 // error that wraps crawl.ErrInUse.
-func FindState(c *fetch.Client, dir string, seeds []uri.URI, opts *Options) (name string, unfinished bool, err error) {
+func FindState(c *fetch.Client, dir string, seeds []uri.URI, opts *Options) (name string,
+	unfinished bool, err error) {
 	m := &mirror{d: &download.Downloader{Client: c}, Options: *opts}
 	names := []string{m.State}
 	if m.State == "" {
-		if names, err = m.statesIn(filepath.Join(dir, stateDir), seeds[0]); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if names, err = m.statesIn(filepath.Join(dir, stateDir), seeds[0]); err != nil &&
+			!errors.Is(err, fs.ErrNotExist) {
 			return names[0], false, err
 		}
 	}
@@ -162,7 +164,8 @@ func (m *mirror) suitability(state *crawl.State, seeds []uri.URI) (int, error) {
 		return 0, err
 	case len(state.Seeds()) == 0: // never used
 		return reusable, nil
-	case !state.Continues() && (m.State != "" || m.keepsState() == (kind == "" || strings.HasPrefix(kind, "newer"))):
+	case !state.Continues() &&
+		(m.State != "" || m.keepsState() == (kind == "" || strings.HasPrefix(kind, "newer"))):
 		return reusable, nil
 	case !state.Continues() || kind != "" && kind != m.kind():
 		return unsuitable, nil

@@ -26,7 +26,8 @@ func (d *deletion) addUnlinked(ctx context.Context, seeds []uri.URI) error {
 			return err
 		}
 		u, err := uri.Parse(owner)
-		if err != nil || !d.d.Client.Traits(u).Pages || busy[u.Host()] || len(d.placesOf(u)) == 0 || d.failedStart(u) != nil {
+		if err != nil || !d.d.Client.Traits(u).Pages || busy[u.Host()] || len(d.placesOf(u)) == 0 ||
+			d.failedStart(u) != nil {
 			continue
 		}
 		if page := d.unreadPage(u); page != "" {
@@ -75,10 +76,12 @@ func (m *mirror) unlinkedRequest(u uri.URI, seeds []uri.URI) *fetch.Request {
 			break
 		}
 	}
-	return &fetch.Request{URL: u, From: seeds[0].WithoutUserinfo(), Redirect: func(uri.URI) error { return crawl.ErrElsewhere }}
+	return &fetch.Request{URL: u, From: seeds[0].WithoutUserinfo(),
+		Redirect: func(uri.URI) error { return crawl.ErrElsewhere }}
 }
 
-func (m *mirror) mayRequest(ctx context.Context, robots *crawl.Robots, req *fetch.Request) (pause time.Duration, ok bool) {
+func (m *mirror) mayRequest(ctx context.Context, robots *crawl.Robots,
+	req *fetch.Request) (pause time.Duration, ok bool) {
 	pause = max(m.Crawl.Schedule.Host.Delay, 0)
 	if m.Crawl.NoRobots {
 		return pause, true

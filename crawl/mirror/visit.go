@@ -58,7 +58,8 @@ func read(ctx context.Context, p *crawl.Page, v *visitResult) error {
 // checks that the resource exists.
 func (m *mirror) check(ctx context.Context, p *crawl.Page, v *visitResult) error {
 	v.Outcome = job.Listed
-	if s, _ := m.d.Client.Scheme(p.URL.Scheme()); !p.From.IsZero() && p.Kind == fetch.EntryObject && s.Can(fetch.OpStat) && !s.Pages {
+	if s, _ := m.d.Client.Scheme(p.URL.Scheme()); !p.From.IsZero() && p.Kind == fetch.EntryObject &&
+		s.Can(fetch.OpStat) && !s.Pages {
 		resp, err := m.d.Client.Stat(ctx, p.Request(ctx))
 		if err == nil {
 			v.Size, v.Status = resp.Size, resp.Reply.Code

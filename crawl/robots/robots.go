@@ -109,7 +109,10 @@ func (p *parser) line(line string) {
 	case "allow", "disallow":
 		p.inRules = true
 		if value != "" {
-			p.each(func(r *Rules) { r.rules = append(r.rules, rule{normalizePattern(value), key == "allow"}) })
+			p.each(func(r *Rules) {
+				r.rules = append(r.rules,
+					rule{normalizePattern(value), key == "allow"})
+			})
 		}
 	case "crawl-delay":
 		p.inRules = true
@@ -138,7 +141,8 @@ func (p *parser) each(f func(*Rules)) {
 // If versions is set, digits and dots belong to it.
 func product(value string, versions bool) string {
 	end := 0
-	for end < len(value) && (isUnreserved(value[end]) && value[end] != '~') && (versions || value[end] != '.' && (value[end] < '0' || value[end] > '9')) {
+	for end < len(value) && (isUnreserved(value[end]) && value[end] != '~') &&
+		(versions || value[end] != '.' && (value[end] < '0' || value[end] > '9')) {
 		end++
 	}
 	return strings.ToLower(value[:end])
@@ -155,7 +159,8 @@ func (r *Rules) Allowed(path string) (ok bool, matched string) {
 	var best *rule
 	for i := range r.rules {
 		candidate := &r.rules[i]
-		if best != nil && (len(candidate.pattern) < len(best.pattern) || len(candidate.pattern) == len(best.pattern) && best.allow) {
+		if best != nil && (len(candidate.pattern) < len(best.pattern) ||
+			len(candidate.pattern) == len(best.pattern) && best.allow) {
 			continue
 		}
 		if matches(candidate.pattern, path) {
@@ -251,5 +256,6 @@ func hexValue(c byte) int {
 }
 
 func isUnreserved(c byte) bool {
-	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_' ||
+		c == '~'
 }

@@ -10,9 +10,10 @@ import (
 
 // A gate limits the tasks of one host name or one address.
 type gate struct {
-	limits    Limits
-	slots     int           // tasks at once; less than limits.Parallel after the host was busy
-	ceiling   int           // slots may not grow beyond it, since the host did not keep up; 0 if there is none
+	limits Limits
+	slots  int // tasks at once; less than limits.Parallel after the host was busy
+	// slots may not grow beyond it, since the host did not keep up; 0 if there is none
+	ceiling   int
 	fastest   time.Duration // shortest successful task
 	shrunk    time.Time     // when slots were last halved
 	running   int           // active tasks
@@ -25,7 +26,8 @@ type gate struct {
 // pauses returns the policy for pausing busy hosts. A pause is at most maxPause long. Retries of tasks do
 // not use this policy.
 func pauses(maxPause time.Duration) *retry.Policy {
-	return &retry.Policy{Wait: time.Second, MaxWait: maxPause, Jitter: retry.HalfJitter, MaxRetryAfter: maxPause}
+	return &retry.Policy{Wait: time.Second, MaxWait: maxPause, Jitter: retry.HalfJitter,
+		MaxRetryAfter: maxPause}
 }
 
 // setLimits sets the limits; all is the limit for all hosts together.
@@ -82,7 +84,8 @@ func isOverload(err error) bool {
 
 // pause pauses the gate. Tasks that were active when the pause began report the same problem, so
 // only the first one counts as a failure.
-func (g *gate) pause(now time.Time, requested, maxPause time.Duration, random func(time.Duration) time.Duration) {
+func (g *gate) pause(now time.Time, requested, maxPause time.Duration,
+	random func(time.Duration) time.Duration) {
 	pause := min(requested, maxPause)
 	if !now.Before(g.until) {
 		g.failures++

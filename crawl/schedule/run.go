@@ -20,7 +20,8 @@ import (
 //
 // If ctx is done, no more tasks start and queued tasks are dropped. Run then waits for active
 // tasks, whose contexts derive from ctx, and returns the error of fetch.ContextError.
-func (s *Scheduler) Run(ctx context.Context, next func(ctx context.Context, room func(host string) bool) (Task, error)) error {
+func (s *Scheduler) Run(ctx context.Context,
+	next func(ctx context.Context, room func(host string) bool) (Task, error)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := &reader{Scheduler: s, next: next, room: make(chan struct{}, 1), ended: make(chan struct{})}

@@ -96,14 +96,16 @@ func (e *Engine) Jobs(ctx context.Context, p queue.Priority) iter.Seq2[queue.Sto
 				return
 			}
 			seq = msg.Sequence
-			if !yield(queue.Stored{Sequence: seq, Data: msg.Data, Taken: seq <= b.consumer.Delivered.Stream}, nil) {
+			if !yield(queue.Stored{Sequence: seq, Data: msg.Data, Taken: seq <= b.consumer.Delivered.Stream},
+				nil) {
 				return
 			}
 		}
 	}
 }
 
-func (e *Engine) list(ctx context.Context, s js.Stream, after uint64, follow bool) iter.Seq2[queue.Stored, error] {
+func (e *Engine) list(ctx context.Context, s js.Stream, after uint64,
+	follow bool) iter.Seq2[queue.Stored, error] {
 	return func(yield func(queue.Stored, error) bool) {
 		err := e.denials.guard(ctx, func(ctx context.Context) error {
 			return each(ctx, s, after, follow, func(m queue.Stored) bool { return yield(m, nil) })
@@ -124,7 +126,8 @@ func each(ctx context.Context, s js.Stream, after uint64, follow bool, yield fun
 	if !follow && (info.State.Msgs == 0 || after >= last) {
 		return nil
 	}
-	c, err := s.OrderedConsumer(ctx, js.OrderedConsumerConfig{DeliverPolicy: js.DeliverByStartSequencePolicy, OptStartSeq: after + 1})
+	c, err := s.OrderedConsumer(ctx,
+		js.OrderedConsumerConfig{DeliverPolicy: js.DeliverByStartSequencePolicy, OptStartSeq: after + 1})
 	if err != nil {
 		return err
 	}
@@ -189,7 +192,8 @@ func next(ctx context.Context, messages js.MessagesContext, follow bool) (js.Msg
 
 func isDrained(ctx context.Context, c js.Consumer, delivered uint64) bool {
 	info, err := c.Info(ctx)
-	return err == nil && info.NumPending == 0 && (info.Delivered.Consumer == 0 || info.Delivered.Consumer == delivered)
+	return err == nil && info.NumPending == 0 &&
+		(info.Delivered.Consumer == 0 || info.Delivered.Consumer == delivered)
 }
 
 // DropJob implements queue.Admin.
@@ -217,7 +221,8 @@ func (e *Engine) DropDead(ctx context.Context, sequence uint64) error {
 }
 
 func (e *Engine) drop(ctx context.Context, s js.Stream, sequence uint64) error {
-	err := e.denials.guard(ctx, func(ctx context.Context) error { return s.DeleteMsg(ctx, sequence) }, s.CachedInfo().Config.Name)
+	err := e.denials.guard(ctx, func(ctx context.Context) error { return s.DeleteMsg(ctx, sequence) },
+		s.CachedInfo().Config.Name)
 	if errors.Is(err, js.ErrMsgNotFound) || errors.Is(err, js.ErrMsgDeleteUnsuccessful) {
 		return queue.ErrNotFound
 	}
@@ -260,7 +265,11 @@ func (e *Engine) purge(ctx context.Context, s js.Stream) (n, last uint64, err er
 	info, err := s.Info(ctx)
 	if err == nil {
 		n, last = info.State.Msgs, info.State.LastSeq
-		err = e.denials.guard(ctx, func(ctx context.Context) error { return s.Purge(ctx, js.WithPurgeSequence(last+1)) }, info.Config.Name)
+		err = e.denials.guard(ctx,
+			func(ctx context.Context) error {
+				return s.Purge(ctx,
+					js.WithPurgeSequence(last+1))
+			}, info.Config.Name)
 	}
 	return n, last, explain(&e.opts, err)
 }
@@ -279,7 +288,8 @@ func (e *Engine) droppedKey(p queue.Priority, sequence uint64) string {
 
 // removed reports whether the job with a sequence number was purged or dropped. If it was purged,
 // last is the sequence number up to which jobs were.
-func (e *Engine) removed(ctx context.Context, p queue.Priority, sequence uint64) (last uint64, removed bool, err error) {
+func (e *Engine) removed(ctx context.Context, p queue.Priority, sequence uint64) (last uint64,
+	removed bool, err error) {
 	value, _, err := e.records.Get(ctx, e.purgedKey(p))
 	if err != nil && !errors.Is(err, queue.ErrNotFound) {
 		return 0, false, err

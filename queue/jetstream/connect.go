@@ -34,7 +34,10 @@ func connect(ctx context.Context, o *Options) (*nats.Conn, error) {
 				o.Logger.Warn("lost the connection to NATS", "error", err)
 			}
 		}),
-		nats.ReconnectHandler(func(c *nats.Conn) { o.Logger.Info("reconnected to NATS", "server", c.ConnectedServerName()) }),
+		nats.ReconnectHandler(func(c *nats.Conn) {
+			o.Logger.Info("reconnected to NATS", "server",
+				c.ConnectedServerName())
+		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			errorLog.log(err)
 			if errors.Is(err, nats.ErrPermissionViolation) {
@@ -93,7 +96,8 @@ func (o *Options) login() ([]nats.Option, error) {
 	if o.NKey != "" {
 		key, err := nats.NkeyOptionFromSeed(o.NKey)
 		if err != nil {
-			return nil, &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s does not contain an NKey seed: %w", o.NKey, err)}
+			return nil, &fetch.Error{Code: fetch.ErrFile,
+				Err: fmt.Errorf("%s does not contain an NKey seed: %w", o.NKey, err)}
 		}
 		var set nats.Options
 		if err := key(&set); err != nil {
@@ -106,7 +110,8 @@ func (o *Options) login() ([]nats.Option, error) {
 	if o.TLS != nil {
 		opts = append(opts, nats.Secure(o.TLS))
 	}
-	if o.TLS == nil && strings.Contains(o.URL, "@") && !strings.Contains(o.URL, "tls://") && !strings.Contains(o.URL, "wss://") {
+	if o.TLS == nil && strings.Contains(o.URL, "@") && !strings.Contains(o.URL, "tls://") &&
+		!strings.Contains(o.URL, "wss://") {
 		// The client would send the login of the URL to servers elsewhere that the one on loopback
 		// announces.
 		opts = append(opts, nats.IgnoreDiscoveredServers())
@@ -198,7 +203,8 @@ func (o *Options) servers() string {
 
 func explain(o *Options, err error) error {
 	wrap := func(code fetch.Code, retry bool, format string, args ...any) error {
-		return &fetch.Error{Code: code, Retry: retry, Err: fmt.Errorf("%s: %w", o.servers(), fmt.Errorf(format, args...))}
+		return &fetch.Error{Code: code, Retry: retry,
+			Err: fmt.Errorf("%s: %w", o.servers(), fmt.Errorf(format, args...))}
 	}
 	var network net.Error
 	var api *js.APIError
@@ -207,31 +213,38 @@ func explain(o *Options, err error) error {
 		return err
 	case errors.Is(err, ErrNoLeader):
 		return wrap(fetch.ErrServer, true, "%w", err)
-	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked),
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err,
+		nats.ErrAuthRevoked),
 		errors.Is(err, nats.ErrAccountAuthExpired), strings.Contains(err.Error(), "Authorization Violation"):
 		return wrap(fetch.ErrAuth, false, "the NATS server rejected the credentials")
 	case errors.Is(err, nats.ErrPermissionViolation):
 		return deniedError(o, err)
 	case errors.Is(err, js.ErrJetStreamNotEnabled), errors.Is(err, js.ErrJetStreamNotEnabledForAccount),
 		errors.Is(err, nats.ErrNoResponders), errors.Is(err, js.ErrNoStreamResponse):
-		return wrap(fetch.ErrServer, true, "JetStream is not enabled, or most of its servers are not available: %w", err)
+		return wrap(fetch.ErrServer, true,
+			"JetStream is not enabled, or most of its servers are not available: %w", err)
 	case errors.Is(err, nats.ErrSecureConnWanted):
 		return wrap(fetch.ErrTLS, false, "the NATS server does not support TLS: %w", err)
 	case strings.Contains(err.Error(), "tls error: connection closed by remote"):
-		return wrap(fetch.ErrTLS, false, "the NATS server closed the connection; it may require a client certificate: %w", err)
+		return wrap(fetch.ErrTLS, false,
+			"the NATS server closed the connection; it may require a client certificate: %w", err)
 	case errors.Is(err, nats.ErrSecureConnRequired), strings.Contains(err.Error(), "tls: "),
 		strings.Contains(err.Error(), "x509: "):
 		return wrap(fetch.ErrTLS, false, "%w", err)
 	case errors.Is(err, nats.ErrNoInfoReceived):
 		return wrap(fetch.ErrProtocol, false, "the peer is not a NATS server: %w", err)
 	case strings.Contains(err.Error(), "error signing nonce"):
-		return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s does not contain NATS credentials: %w", cmp.Or(o.Credentials, o.NKey), err)}
+		return &fetch.Error{Code: fetch.ErrFile,
+			Err: fmt.Errorf("%s does not contain NATS credentials: %w", cmp.Or(o.Credentials, o.NKey), err)}
 	case errors.Is(err, nats.ErrMaxPayload):
-		return &fetch.Error{Code: fetch.ErrTooLarge, Err: fmt.Errorf("the job exceeds the maximum message size of the server: %w", err)}
+		return &fetch.Error{Code: fetch.ErrTooLarge,
+			Err: fmt.Errorf("the job exceeds the maximum message size of the server: %w", err)}
 	case errors.Is(err, context.Canceled):
 		return &fetch.Error{Code: fetch.ErrInterrupted, Err: err}
-	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.Is(err, nats.ErrConnectionClosed),
-		errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrDisconnected), errors.Is(err, io.EOF), errors.As(err, &network):
+	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.Is(err,
+		nats.ErrConnectionClosed),
+		errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrDisconnected), errors.Is(err,
+			io.EOF), errors.As(err, &network):
 		return wrap(fetch.ErrNetwork, true, "cannot reach the NATS server: %w", err)
 	case errors.As(err, &api):
 		return wrap(fetch.ErrServer, api.Code >= 500, "%s", api.Description)
@@ -253,5 +266,6 @@ func hasCode(err error, codes ...js.ErrorCode) bool {
 }
 
 func isFull(err error) bool {
-	return hasCode(err, codeNoResources, codeNoStorage) || hasCode(err, codeStoreFailed) && strings.Contains(err.Error(), "maximum")
+	return hasCode(err, codeNoResources, codeNoStorage) ||
+		hasCode(err, codeStoreFailed) && strings.Contains(err.Error(), "maximum")
 }

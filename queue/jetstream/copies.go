@@ -117,7 +117,8 @@ func (e *Engine) copies(ctx context.Context, name string) ([]Copy, error) {
 	servers := []string{info.Cluster.Leader}
 	for _, r := range info.Cluster.Replicas {
 		if r.Offline {
-			return nil, &fetch.Error{Code: fetch.ErrServer, Retry: true, Err: fmt.Errorf("the server %s does not respond; start it first", r.Name)}
+			return nil, &fetch.Error{Code: fetch.ErrServer, Retry: true,
+				Err: fmt.Errorf("the server %s does not respond; start it first", r.Name)}
 		}
 		servers = append(servers, r.Name)
 	}
@@ -211,15 +212,16 @@ func (e *Engine) readCopy(ctx context.Context, s js.Stream, c *Copy, seed maphas
 	for first := state.FirstSeq; state.Msgs > 0 && first <= state.LastSeq; first += span {
 		spans++
 		go func() {
-			problems <- e.readSpan(ctx, before.Config.Name, first, min(first+span-1, state.LastSeq), func(seq uint64, subject string, data []byte) {
-				var h maphash.Hash
-				h.SetSeed(seed)
-				fmt.Fprintf(&h, "%d %s %s", seq, subject, data)
-				mu.Lock()
-				defer mu.Unlock()
-				c.Readable, c.hash = c.Readable+1, c.hash+h.Sum64()
-				c.sequences[subject] = seq
-			})
+			problems <- e.readSpan(ctx, before.Config.Name, first, min(first+span-1, state.LastSeq),
+				func(seq uint64, subject string, data []byte) {
+					var h maphash.Hash
+					h.SetSeed(seed)
+					fmt.Fprintf(&h, "%d %s %s", seq, subject, data)
+					mu.Lock()
+					defer mu.Unlock()
+					c.Readable, c.hash = c.Readable+1, c.hash+h.Sum64()
+					c.sequences[subject] = seq
+				})
 		}()
 	}
 	for range spans {
@@ -237,7 +239,8 @@ func (e *Engine) readCopy(ctx context.Context, s js.Stream, c *Copy, seed maphas
 		return nil // it remains unknown
 	}
 	c.Unknown = false
-	c.Messages, c.First, c.Last = min(state.Msgs, max(after.State.Msgs, c.Readable)), state.FirstSeq, state.LastSeq
+	c.Messages, c.First, c.Last = min(state.Msgs,
+		max(after.State.Msgs, c.Readable)), state.FirstSeq, state.LastSeq
 	c.Readable = min(c.Readable, c.Messages)
 	return nil
 }
@@ -247,7 +250,8 @@ const codeNoMessage js.ErrorCode = 10037
 
 // readSpan calls found with the messages from first to last that the leader can read. A direct get could
 // read any replica.
-func (e *Engine) readSpan(ctx context.Context, stream string, first, last uint64, found func(seq uint64, subject string, data []byte)) error {
+func (e *Engine) readSpan(ctx context.Context, stream string, first, last uint64,
+	found func(seq uint64, subject string, data []byte)) error {
 	for seq := first; seq <= last; seq++ {
 		subject, data, err := e.leaderMessage(ctx, stream, seq)
 		switch {
@@ -261,7 +265,8 @@ func (e *Engine) readSpan(ctx context.Context, stream string, first, last uint64
 	return nil
 }
 
-func (e *Engine) leaderMessage(ctx context.Context, stream string, seq uint64) (subject string, data []byte, err error) {
+func (e *Engine) leaderMessage(ctx context.Context, stream string, seq uint64) (subject string,
+	data []byte, err error) {
 	var reply struct {
 		Error   *js.APIError
 		Message struct {
@@ -272,7 +277,8 @@ func (e *Engine) leaderMessage(ctx context.Context, stream string, seq uint64) (
 	ctx, cancel := context.WithTimeout(ctx, e.opts.requestTimeout)
 	defer cancel()
 	err = e.denials.guard(ctx, func(ctx context.Context) error {
-		msg, err := e.conn.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+stream, fmt.Appendf(nil, `{"seq":%d}`, seq))
+		msg, err := e.conn.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+stream,
+			fmt.Appendf(nil, `{"seq":%d}`, seq))
 		if err != nil {
 			return err
 		}

@@ -136,7 +136,9 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	}
 	for _, name := range []string{opts.Name, opts.Crawl} {
 		if strings.Trim(name, nameCharacters) != "" || len(name) > maxName {
-			return nil, &fetch.Error{Code: fetch.ErrRequest, Err: fmt.Errorf("%q is not a valid queue name: use at most %d letters, digits, - and _", name, maxName)}
+			return nil, &fetch.Error{Code: fetch.ErrRequest,
+				Err: fmt.Errorf("%q is not a valid queue name: use at most %d letters, digits, - and _", name,
+					maxName)}
 		}
 	}
 	if err := opts.checkLogins(); err != nil {
@@ -178,7 +180,8 @@ func open(parent context.Context, opts Options) (*Engine, error) {
 	ctx, cancel := context.WithTimeout(ctx, opts.setup)
 	defer cancel()
 	if err := e.prepare(ctx); err != nil {
-		if parent.Err() == nil && conn.IsConnected() && (errors.Is(err, context.DeadlineExceeded) || hasCode(err, codeNotAvailable)) {
+		if parent.Err() == nil && conn.IsConnected() &&
+			(errors.Is(err, context.DeadlineExceeded) || hasCode(err, codeNotAvailable)) {
 			err = fmt.Errorf("%w: %w", ErrNoLeader, err)
 		}
 		e.Close()
@@ -193,7 +196,8 @@ func open(parent context.Context, opts Options) (*Engine, error) {
 func (e *Engine) prepare(ctx context.Context) error {
 	switch v := e.conn.ConnectedServerVersion(); {
 	case isOlder(v, minVersion):
-		return &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("the NATS server has version %s; version %s or later is required", v, minVersion)}
+		return &fetch.Error{Code: fetch.ErrServer,
+			Err: fmt.Errorf("the NATS server has version %s; version %s or later is required", v, minVersion)}
 	case e.opts.Replicas > 1 && isOlder(v, clusterVersion):
 		e.opts.Logger.Warn("clusters of this NATS version may lose results if servers fail; use a newer version", "version", v)
 	}
@@ -203,7 +207,8 @@ func (e *Engine) prepare(ctx context.Context) error {
 	}
 	if e.opts.Crawl != "" && e.opts.Existing {
 		if _, err := e.js.Stream(ctx, e.streamName("pages")); errors.Is(err, js.ErrStreamNotFound) {
-			return &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("%w: %s", queue.ErrNoCrawl, e.opts.Crawl)}
+			return &fetch.Error{Code: fetch.ErrNotFound,
+				Err: fmt.Errorf("%w: %s", queue.ErrNoCrawl, e.opts.Crawl)}
 		}
 	}
 	for _, p := range queue.Priorities {
@@ -218,25 +223,30 @@ func (e *Engine) prepare(ctx context.Context) error {
 	if e.dead, err = e.makeLog(ctx, "dead", 0); err != nil {
 		return err
 	}
-	if e.leases, err = e.makeValues(ctx, e.opts.Name+"-leases", e.subject("leases", ""), e.opts.LeaseTTL); err != nil {
+	if e.leases, err = e.makeValues(ctx, e.opts.Name+"-leases", e.subject("leases", ""),
+		e.opts.LeaseTTL); err != nil {
 		return err
 	}
-	if e.records, err = e.makeValues(ctx, e.opts.Name+"-records", e.subject("records", ""), 7*24*time.Hour); err != nil {
+	if e.records, err = e.makeValues(ctx, e.opts.Name+"-records", e.subject("records", ""),
+		7*24*time.Hour); err != nil {
 		return err
 	}
 	if e.opts.Crawl != "" {
-		if e.pages, err = e.makeValues(ctx, e.streamName("pages"), e.crawlSubject("pages", ""), 0); err != nil {
+		if e.pages, err = e.makeValues(ctx, e.streamName("pages"), e.crawlSubject("pages", ""),
+			0); err != nil {
 			return err
 		}
 		e.state = e.pages
-		if e.secrets, err = e.makeValues(ctx, e.streamName("secrets"), e.crawlSubject("secrets", ""), 0); err != nil {
+		if e.secrets, err = e.makeValues(ctx, e.streamName("secrets"), e.crawlSubject("secrets", ""),
+			0); err != nil {
 			return err
 		}
 	} else if e.state, err = e.makeValues(ctx, e.opts.Name+"-state", e.subject("state", ""), 0); err != nil {
 		return err
 	}
 	info := e.consumers[queue.Normal].CachedInfo()
-	e.limits = queue.Limits{AckWait: info.Config.AckWait, LeaseTTL: e.leases.ttl, Message: int(e.conn.MaxPayload())}
+	e.limits = queue.Limits{AckWait: info.Config.AckWait, LeaseTTL: e.leases.ttl,
+		Message: int(e.conn.MaxPayload())}
 	return nil
 }
 
@@ -291,7 +301,8 @@ const crawlMark = "@"
 
 func (e *Engine) makeJobs(ctx context.Context, name string, p queue.Priority) error {
 	s, err := e.stream(ctx, js.StreamConfig{
-		Name: name, Subjects: []string{e.crawlSubject("jobs", string(p))}, Retention: js.WorkQueuePolicy, Discard: js.DiscardNew,
+		Name: name, Subjects: []string{e.crawlSubject("jobs",
+			string(p))}, Retention: js.WorkQueuePolicy, Discard: js.DiscardNew,
 		Duplicates: e.opts.Window, MaxMsgs: orUnlimited(e.opts.MaxJobs), MaxBytes: orUnlimited(e.opts.MaxBytes),
 	})
 	if err != nil {
@@ -323,7 +334,8 @@ func orUnlimited(n int64) int64 {
 // a lagging replica then refuses messages it must catch up with, and the stream may lose them.
 func (e *Engine) makeLog(ctx context.Context, what string, keep time.Duration) (js.Stream, error) {
 	s, err := e.stream(ctx, js.StreamConfig{
-		Name: e.streamName(what), Subjects: []string{e.crawlSubject(what, "*")}, MaxAge: keep, MaxMsgsPerSubject: 1,
+		Name: e.streamName(what), Subjects: []string{e.crawlSubject(what,
+			"*")}, MaxAge: keep, MaxMsgsPerSubject: 1,
 		Discard: js.DiscardNew, AllowDirect: true,
 		Duplicates: min(2*time.Minute, e.opts.Window),
 	})
@@ -337,7 +349,8 @@ func (e *Engine) makeLog(ctx context.Context, what string, keep time.Duration) (
 func (e *Engine) Limits() queue.Limits { return e.limits }
 
 // Submit implements queue.Engine.
-func (e *Engine) Submit(ctx context.Context, p queue.Priority, key string, data []byte) (duplicate bool, err error) {
+func (e *Engine) Submit(ctx context.Context, p queue.Priority, key string,
+	data []byte) (duplicate bool, err error) {
 	subject := e.crawlSubject("jobs", string(p))
 	ack, err := e.publish(ctx, subject, data, js.WithMsgID(key))
 	for err == nil && ack.Duplicate { // of a removed job, perhaps
@@ -348,7 +361,8 @@ func (e *Engine) Submit(ctx context.Context, p queue.Priority, key string, data 
 		ack, err = e.publish(ctx, subject, data, js.WithMsgID(fmt.Sprint(key, "/", last)))
 	}
 	if isFull(err) {
-		return false, &fetch.Error{Code: fetch.ErrServer, Retry: true, Err: fmt.Errorf("%w: %w", queue.ErrFull, err)}
+		return false, &fetch.Error{Code: fetch.ErrServer, Retry: true,
+			Err: fmt.Errorf("%w: %w", queue.ErrFull, err)}
 	}
 	if err != nil {
 		return false, explain(&e.opts, err)
@@ -367,14 +381,16 @@ func (e *Engine) PutDead(ctx context.Context, id string, data []byte) error {
 }
 
 func (e *Engine) put(ctx context.Context, what, id string, data []byte) error {
-	_, err := e.publish(ctx, e.crawlSubject(what, id), data, js.WithMsgID(id), js.WithExpectLastSequencePerSubject(0))
+	_, err := e.publish(ctx, e.crawlSubject(what, id), data, js.WithMsgID(id),
+		js.WithExpectLastSequencePerSubject(0))
 	if isWrongRevision(err) {
 		return nil // it already exists
 	}
 	return e.explainDenied(err)
 }
 
-func (e *Engine) publish(ctx context.Context, subject string, data []byte, opts ...js.PublishOpt) (ack *js.PubAck, err error) {
+func (e *Engine) publish(ctx context.Context, subject string, data []byte,
+	opts ...js.PublishOpt) (ack *js.PubAck, err error) {
 	err = e.denials.guard(ctx, func(ctx context.Context) error {
 		ack, err = e.js.Publish(ctx, subject, data, opts...)
 		return err
@@ -431,7 +447,8 @@ func (e *Engine) Forget(ctx context.Context) error {
 		return errors.New("only crawls can be deleted")
 	}
 	for _, stream := range e.ownStreams() {
-		err := e.denials.guard(ctx, func(ctx context.Context) error { return e.js.DeleteStream(ctx, stream) }, stream)
+		err := e.denials.guard(ctx, func(ctx context.Context) error { return e.js.DeleteStream(ctx, stream) },
+			stream)
 		if err != nil && !errors.Is(err, js.ErrStreamNotFound) {
 			return explain(&e.opts, err)
 		}

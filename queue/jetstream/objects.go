@@ -48,8 +48,9 @@ func (e *Engine) Objects(ctx context.Context, spool string) (queue.Store, error)
 	err := o.guard(ctx, func(ctx context.Context) (err error) {
 		o.store, err = e.js.ObjectStore(ctx, o.bucket)
 		if errors.Is(err, js.ErrBucketNotFound) {
-			o.store, err = e.js.CreateObjectStore(ctx, js.ObjectStoreConfig{Bucket: o.bucket, Replicas: e.opts.Replicas, Storage: js.FileStorage,
-				Description: "contents by their digests"})
+			o.store, err = e.js.CreateObjectStore(ctx,
+				js.ObjectStoreConfig{Bucket: o.bucket, Replicas: e.opts.Replicas, Storage: js.FileStorage,
+					Description: "contents by their digests"})
 			if errors.Is(err, js.ErrBucketExists) {
 				o.store, err = e.js.ObjectStore(ctx, o.bucket)
 			}
@@ -60,7 +61,8 @@ func (e *Engine) Objects(ctx context.Context, spool string) (queue.Store, error)
 		return err
 	})
 	if err == nil {
-		o.publisher, err = js.New(e.conn, js.WithPublishAsyncMaxPending(maxPending), js.WithPublishAsyncTimeout(chunkTimeout))
+		o.publisher, err = js.New(e.conn, js.WithPublishAsyncMaxPending(maxPending),
+			js.WithPublishAsyncTimeout(chunkTimeout))
 	}
 	if err != nil {
 		return nil, explain(&e.opts, err)
@@ -87,7 +89,8 @@ func (o *objectStore) Get(ctx context.Context, sum string) (io.ReadCloser, error
 		r, err = o.store.Get(ctx, artefact.Path(sum)) // uses ctx until r is closed
 	}
 	if errors.Is(err, js.ErrObjectNotFound) {
-		return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("%s is not in the object store", sum)}
+		return nil, &fetch.Error{Code: fetch.ErrNotFound,
+			Err: fmt.Errorf("%s is not in the object store", sum)}
 	}
 	if err != nil {
 		return nil, explain(&o.engine.opts, err)
@@ -109,7 +112,8 @@ func (o *objectStore) List(ctx context.Context) iter.Seq2[queue.Content, error] 
 		}
 		for _, info := range list {
 			sum, ok := artefact.Sum(info.Name)
-			if ok && !info.Deleted && !yield(queue.Content{SHA256: sum, Size: int64(info.Size), Time: info.ModTime}, nil) {
+			if ok && !info.Deleted &&
+				!yield(queue.Content{SHA256: sum, Size: int64(info.Size), Time: info.ModTime}, nil) {
 				return
 			}
 		}
@@ -141,9 +145,11 @@ func (o object) Read(p []byte) (int, error) {
 
 // commit uploads a body. It holds a lock, and first removes chunks left by a worker that crashed.
 func (o *objectStore) commit(ctx context.Context, f *os.File, sum string) (string, error) {
-	err := queue.WithLock(ctx, o.engine, "object/"+sum, func(ctx context.Context) (bool, error) { return o.holds(ctx, sum) },
+	err := queue.WithLock(ctx, o.engine, "object/"+sum,
+		func(ctx context.Context) (bool, error) { return o.holds(ctx, sum) },
 		func(ctx context.Context) error {
-			if err := o.guard(ctx, func(ctx context.Context) error { return o.put(ctx, sum, f) }); err != nil {
+			if err := o.guard(ctx,
+				func(ctx context.Context) error { return o.put(ctx, sum, f) }); err != nil {
 				return o.engine.explainDenied(err)
 			}
 			ok, err := o.has(ctx, sum)

@@ -131,7 +131,8 @@ func (e *Engine) pullFrom(priority queue.Priority) {
 		}
 		if failures++; failures == 3 && len(e.conn.Servers()) > 1 && e.conn.IsConnected() {
 			failures = 0
-			e.opts.Logger.Warn("the connected server does not respond; connecting to another one", "server", e.conn.ConnectedServerName(), "error", err)
+			e.opts.Logger.Warn("the connected server does not respond; connecting to another one", "server",
+				e.conn.ConnectedServerName(), "error", err)
 			e.conn.ForceReconnect()
 		}
 		select {
@@ -143,7 +144,8 @@ func (e *Engine) pullFrom(priority queue.Priority) {
 
 // fetch requests up to n jobs, adds them to the puller and returns their number. If none arrives, it
 // checks whether the stream is empty, first after the given time and then every emptyAfter.
-func (e *Engine) fetch(ctx context.Context, priority queue.Priority, n int, firstCheck time.Duration) (got int, _ error) {
+func (e *Engine) fetch(ctx context.Context, priority queue.Priority, n int,
+	firstCheck time.Duration) (got int, _ error) {
 	p := &e.puller
 	ctx, cancel := context.WithTimeout(ctx, e.opts.fetchWait)
 	defer cancel()
@@ -186,7 +188,8 @@ func (e *Engine) fetch(ctx context.Context, priority queue.Priority, n int, firs
 	if why := context.Cause(ctx); errors.Is(why, nats.ErrPermissionViolation) {
 		return got, why
 	}
-	if err := batch.Error(); err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+	if err := batch.Error(); err != nil && !errors.Is(err, context.DeadlineExceeded) &&
+		!errors.Is(err, context.Canceled) {
 		return got, err
 	}
 	return got, nil

@@ -39,7 +39,8 @@ func (r *Repair) String() string {
 	if r.After == nil {
 		return "results: " + describe(r.Before)
 	}
-	return fmt.Sprintf("results: %s; now %s, and %d that only others had", describe(r.Before), describe(r.After), r.Added)
+	return fmt.Sprintf("results: %s; now %s, and %d that only others had", describe(r.Before),
+		describe(r.After), r.Added)
 }
 
 // Rebuild makes all replicas of each stream equal. After all servers have lost their last writes, or if
@@ -85,7 +86,8 @@ func (e *Engine) Rebuild(ctx context.Context) (*Repair, error) {
 		}
 	}
 	if len(problems) > 0 {
-		return r, &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("%s: the queue was not repaired: %w", e.opts.servers(), errors.Join(problems...))}
+		return r, &fetch.Error{Code: fetch.ErrServer,
+			Err: fmt.Errorf("%s: the queue was not repaired: %w", e.opts.servers(), errors.Join(problems...))}
 	}
 	for _, name := range append(e.ownStreams(), e.opts.Name+"-leases", e.opts.Name+"-records") {
 		best := differ[name]
@@ -93,7 +95,11 @@ func (e *Engine) Rebuild(ctx context.Context) (*Repair, error) {
 		if best == nil && !shared {
 			continue
 		}
-		err := e.denials.guard(ctx, func(ctx context.Context) error { return e.rebuild(ctx, name, status.Replicas, best) }, "STREAM.INFO."+name, "STREAM.UPDATE."+name)
+		err := e.denials.guard(ctx,
+			func(ctx context.Context) error {
+				return e.rebuild(ctx, name, status.Replicas,
+					best)
+			}, "STREAM.INFO."+name, "STREAM.UPDATE."+name)
 		if err == nil && best != nil {
 			var after []Copy
 			if after, err = e.verify(ctx, name, best); name == e.streamName("results") {
@@ -106,7 +112,8 @@ func (e *Engine) Rebuild(ctx context.Context) (*Repair, error) {
 	}
 	for _, m := range results {
 		if err := e.PutResult(ctx, m.subject[strings.LastIndexByte(m.subject, '.')+1:], m.data); err != nil {
-			return r, explain(&e.opts, fmt.Errorf("%s: cannot add a result of another copy: %w", m.subject, err))
+			return r, explain(&e.opts,
+				fmt.Errorf("%s: cannot add a result of another copy: %w", m.subject, err))
 		}
 		r.Added++
 	}
@@ -122,8 +129,11 @@ func (e *Engine) verify(ctx context.Context, name string, best *Copy) ([]Copy, e
 	}
 	for i := range copies {
 		c := &copies[i]
-		if c.Unknown || c.Readable < c.Messages || c.Last < best.Last || name == e.streamName("results") && c.Readable < best.Readable {
-			return copies, &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("the copies are not complete after the repair (messages: %s, of %d)", describe(copies), best.Readable)}
+		if c.Unknown || c.Readable < c.Messages || c.Last < best.Last ||
+			name == e.streamName("results") && c.Readable < best.Readable {
+			return copies, &fetch.Error{Code: fetch.ErrServer,
+				Err: fmt.Errorf("the copies are not complete after the repair (messages: %s, of %d)",
+					describe(copies), best.Readable)}
 		}
 	}
 	return copies, nil
@@ -144,7 +154,9 @@ func (e *Engine) rebuild(ctx context.Context, name string, replicas int, best *C
 		case err != nil:
 			return err
 		case !led:
-			return &fetch.Error{Code: fetch.ErrServer, Retry: true, Err: fmt.Errorf("the server with the fullest copy, %s, does not lead the stream", best.Server)}
+			return &fetch.Error{Code: fetch.ErrServer, Retry: true,
+				Err: fmt.Errorf("the server with the fullest copy, %s, does not lead the stream",
+					best.Server)}
 		}
 	}
 	cfg := s.CachedInfo().Config
@@ -166,7 +178,8 @@ func (e *Engine) rebuild(ctx context.Context, name string, replicas int, best *C
 func waitForReplicas(ctx context.Context, s js.Stream, n int) error {
 	for {
 		info, err := s.Info(ctx)
-		if err == nil && info.Cluster != nil && info.Cluster.Leader != "" && len(info.Cluster.Replicas) == n-1 {
+		if err == nil && info.Cluster != nil && info.Cluster.Leader != "" &&
+			len(info.Cluster.Replicas) == n-1 {
 			missing := queue.Status{}
 			if addInfo(&missing, info); missing.Missing == 0 {
 				return nil
@@ -176,7 +189,8 @@ func waitForReplicas(ctx context.Context, s js.Stream, n int) error {
 		case <-time.After(rebuildPollInterval):
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return &fetch.Error{Code: fetch.ErrServer, Retry: true, Err: fmt.Errorf("the replicas are not complete after %v", rebuildTime)}
+				return &fetch.Error{Code: fetch.ErrServer, Retry: true,
+					Err: fmt.Errorf("the replicas are not complete after %v", rebuildTime)}
 			}
 			return context.Cause(ctx)
 		}

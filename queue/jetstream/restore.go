@@ -58,7 +58,8 @@ func (e *Engine) restore(ctx context.Context, p queue.Priority) (n int, err erro
 			continue
 		}
 		if err == nil { // several workers may do this
-			_, err = e.publish(ctx, e.crawlSubject("jobs", string(p)), msg.Data, js.WithMsgID(fmt.Sprintf("restored/%d/%d", seq, msg.Time.UnixNano())))
+			_, err = e.publish(ctx, e.crawlSubject("jobs", string(p)), msg.Data,
+				js.WithMsgID(fmt.Sprintf("restored/%d/%d", seq, msg.Time.UnixNano())))
 		}
 		if err == nil {
 			err = e.drop(ctx, b.stream, seq)
@@ -71,7 +72,8 @@ func (e *Engine) restore(ctx context.Context, p queue.Priority) (n int, err erro
 	return n, nil
 }
 
-func (e *Engine) message(ctx context.Context, s js.Stream, seq uint64, opts ...js.GetMsgOpt) (msg *js.RawStreamMsg, err error) {
+func (e *Engine) message(ctx context.Context, s js.Stream, seq uint64,
+	opts ...js.GetMsgOpt) (msg *js.RawStreamMsg, err error) {
 	err = e.denials.guard(ctx, func(ctx context.Context) error {
 		msg, err = s.GetMsg(ctx, seq, opts...)
 		return err
@@ -87,6 +89,7 @@ func (e *Engine) restoreOwn(p queue.Priority) {
 	case err != nil:
 		e.opts.Logger.Warn(`the server has jobs that it would never deliver, and they cannot be submitted again; run "urlget queue audit"`, "priority", p, "error", explain(&e.opts, err))
 	case n > 0:
-		e.opts.Logger.Warn("jobs were submitted again that the server would never deliver", "priority", p, "jobs", n)
+		e.opts.Logger.Warn("jobs were submitted again that the server would never deliver", "priority", p,
+			"jobs", n)
 	}
 }

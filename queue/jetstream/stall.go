@@ -28,7 +28,8 @@ func (e *Engine) checkStall(p queue.Priority, s *stall) {
 		return
 	}
 	c, waiting := b.consumer, b.waiting()
-	if s.since.IsZero() || waiting <= 0 || c.NumAckPending >= maxTaken || c.Delivered.Consumer != s.delivered {
+	if s.since.IsZero() || waiting <= 0 || c.NumAckPending >= maxTaken ||
+		c.Delivered.Consumer != s.delivered {
 		*s = stall{time.Now(), c.Delivered.Consumer}
 		e.setStalled(p, 0)
 		return
@@ -38,8 +39,10 @@ func (e *Engine) checkStall(p queue.Priority, s *stall) {
 	}
 	s.since = time.Now()
 	e.setStalled(p, waiting)
-	e.opts.Logger.Warn("jobs wait, but the server delivers none; asking for another leader", "priority", p, "waiting", waiting)
-	if _, err := e.conn.RequestWithContext(ctx, "$JS.API.CONSUMER.LEADER.STEPDOWN."+c.Stream+"."+c.Name, nil); err != nil {
+	e.opts.Logger.Warn("jobs wait, but the server delivers none; asking for another leader", "priority", p,
+		"waiting", waiting)
+	if _, err := e.conn.RequestWithContext(ctx, "$JS.API.CONSUMER.LEADER.STEPDOWN."+c.Stream+"."+c.Name,
+		nil); err != nil {
 		e.opts.Logger.Warn("cannot ask for another leader", "error", err)
 	}
 	if b.isStuck() {

@@ -79,7 +79,8 @@ func (e *Engine) formerState(ctx context.Context) queue.State {
 	var crawl struct {
 		Stopped bool `json:"stopped"`
 	}
-	if data, _, err := e.pages.Get(ctx, "crawl"); err == nil && json.Unmarshal(data, &crawl) == nil && crawl.Stopped {
+	if data, _, err := e.pages.Get(ctx, "crawl"); err == nil && json.Unmarshal(data, &crawl) == nil &&
+		crawl.Stopped {
 		return queue.Paused
 	}
 	return queue.Running
@@ -90,7 +91,8 @@ func (e *Engine) SetState(ctx context.Context, s queue.State) error {
 	switch s {
 	case queue.Running, queue.Paused, queue.Draining:
 	default:
-		return &fetch.Error{Code: fetch.ErrRequest, Err: fmt.Errorf("%q is not a state of a queue", string(s))}
+		return &fetch.Error{Code: fetch.ErrRequest,
+			Err: fmt.Errorf("%q is not a state of a queue", string(s))}
 	}
 	err := e.state.Put(ctx, stateKey, []byte(s))
 	if err != nil {
@@ -132,7 +134,9 @@ func (e *Engine) HostLimits(ctx context.Context) ([]byte, error) {
 // SetHostLimits implements queue.Admin.
 func (e *Engine) SetHostLimits(ctx context.Context, text []byte) error {
 	if len(text) > e.limits.Message {
-		return &fetch.Error{Code: fetch.ErrTooLarge, Err: fmt.Errorf("the limits of hosts have %d bytes, and a message at most %d", len(text), e.limits.Message)}
+		return &fetch.Error{Code: fetch.ErrTooLarge,
+			Err: fmt.Errorf("the limits of hosts have %d bytes, and a message at most %d", len(text),
+				e.limits.Message)}
 	}
 	v, err := e.makeValues(ctx, e.opts.Name+"-state", e.subject("state", ""), 0)
 	if err == nil {

@@ -24,7 +24,8 @@ type values struct {
 
 // makeValues returns values whose subjects start with a prefix. A TTL of 0 means no expiry.
 func (e *Engine) makeValues(ctx context.Context, name, prefix string, ttl time.Duration) (*values, error) {
-	s, err := e.stream(ctx, js.StreamConfig{Name: name, Subjects: []string{prefix + ">"}, MaxMsgsPerSubject: 1, MaxAge: ttl,
+	s, err := e.stream(ctx, js.StreamConfig{Name: name, Subjects: []string{prefix + ">"},
+		MaxMsgsPerSubject: 1, MaxAge: ttl,
 		Duplicates: min(time.Second, cmp.Or(ttl, time.Second))})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

@@ -57,8 +57,10 @@ func (e *Engine) Workers(ctx context.Context) iter.Seq2[queue.Stored, error] {
 // readWorkers reads the reports of all workers with three requests.
 func (e *Engine) readWorkers(ctx context.Context) (list []queue.Stored, err error) {
 	s := e.leases.stream
-	c, err := s.CreateConsumer(ctx, js.ConsumerConfig{FilterSubject: e.leases.prefix + e.workerKey("*"), DeliverPolicy: js.DeliverLastPerSubjectPolicy,
-		AckPolicy: js.AckNonePolicy, InactiveThreshold: consumerTime, MemoryStorage: true, Replicas: 1})
+	c, err := s.CreateConsumer(ctx,
+		js.ConsumerConfig{FilterSubject: e.leases.prefix + e.workerKey("*"),
+			DeliverPolicy: js.DeliverLastPerSubjectPolicy,
+			AckPolicy:     js.AckNonePolicy, InactiveThreshold: consumerTime, MemoryStorage: true, Replicas: 1})
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,8 @@ func Start(dir string, longRunning bool) (*Server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fetch.ErrFile.Wrap("", err)
 	}
-	lock, err := bolt.Open(filepath.Join(dir, lockFile), 0o600, &bolt.Options{Timeout: 200 * time.Millisecond})
+	lock, err := bolt.Open(filepath.Join(dir, lockFile), 0o600,
+		&bolt.Options{Timeout: 200 * time.Millisecond})
 	if errors.Is(err, bolterrors.ErrTimeout) {
 		return nil, fetch.ErrFile.Wrap("", fmt.Errorf("%s: %w", dir, ErrRuns))
 	}
@@ -65,7 +66,8 @@ func Start(dir string, longRunning bool) (*Server, error) {
 	port, token := address(dir)
 	s, err := server.NewServer(&server.Options{
 		ServerName: "embedded", Host: "127.0.0.1", Port: port, Authorization: token, NoSigs: true, NoLog: true,
-		JetStream: true, StoreDir: filepath.Join(dir, "store"), SyncInterval: 2 * time.Second, JetStreamMaxStore: 1 << 40,
+		JetStream: true, StoreDir: filepath.Join(dir,
+			"store"), SyncInterval: 2 * time.Second, JetStreamMaxStore: 1 << 40,
 		JetStreamMaxMemory: 64 << 20, AuthTimeout: authTimeout.Seconds(),
 	})
 	if err != nil {
