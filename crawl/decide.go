@@ -26,7 +26,8 @@ type Rules struct {
 // selector is empty or a slash.
 func (r *Rules) link(p *Page, e fetch.Entry) (Link, Reason) {
 	l := Link{URL: r.plain(e.URL), From: p.URL, Seed: p.Seed, seed: p.seed, Depth: p.Depth + 1, Rel: e.Rel,
-		Kind: e.Kind, Size: e.Size, ModTime: e.ModTime, Text: e.Name, Listed: p.isListing(), Traits: r.Client.Traits(e.URL)}
+		Kind: e.Kind, Size: e.Size, ModTime: e.ModTime, Text: e.Name, Listed: p.isListing(),
+		Traits: r.Client.Traits(e.URL)}
 	if l.Traits.Menus {
 		l.URL = r.plain(rootMenu(l.URL, l.Seed))
 	}

@@ -138,7 +138,8 @@ func (c *Robots) retrieve(ctx context.Context, where, from uri.URI) (*robots.Rul
 		switch fetch.CodeOf(err) {
 		case fetch.ErrPolicy:
 			return nil, err
-		case fetch.ErrNotFound, fetch.ErrRefused, fetch.ErrAuth, fetch.ErrNeedSearch, fetch.ErrNeedForm, fetch.ErrNotRetrievable:
+		case fetch.ErrNotFound, fetch.ErrRefused, fetch.ErrAuth, fetch.ErrNeedSearch, fetch.ErrNeedForm,
+			fetch.ErrNotRetrievable:
 			return &robots.Rules{}, nil
 		}
 		if err == nil {

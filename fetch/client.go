@@ -225,7 +225,8 @@ func (c *Client) prepare(req *Request, hops *hopCount, before *provenance) (*pre
 			return nil, err
 		}
 	}
-	p.prov.anonymous, p.prov.noCookies, p.prov.traits, p.prov.client = req.Anonymous, req.NoCookies, p.scheme.Traits, c
+	p.prov.anonymous, p.prov.noCookies, p.prov.traits, p.prov.client = req.Anonymous, req.NoCookies,
+		p.scheme.Traits, c
 	if p.scheme.Driver != nil {
 		if err := checkBody(p.scheme, p.req); err != nil {
 			return nil, err

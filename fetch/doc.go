@@ -25,6 +25,7 @@
 //
 // The exceptions are those of Go itself: security holes and bugs are fixed, structs may gain fields
 // (so composite literals should name theirs), and types may gain methods. The interface
-// [Driver] does not gain methods: optional features of drivers are separate interfaces. Values of [Code] are not removed, but new ones may be added. The texts of errors, hints and log records
+// [Driver] does not gain methods: optional features of drivers are separate interfaces. Values of
+// [Code] are not removed, but new ones may be added. The texts of errors, hints and log records
 // are for people and may change at any time, as may the number of test cases in package fetchtest.
 package fetch

@@ -34,7 +34,8 @@ func (c *Client) chooseProxy(req *Request, s Scheme, prov *provenance) (proxyCho
 	}
 	if _, err := netip.ParseAddr(req.URL.Host()); err != nil {
 		return proxyChoice{}, refusal(Reason{Kind: ReasonProxy},
-			"the proxy would resolve %s, and an untrusted request may not name a private address", req.URL.Host())
+			"the proxy would resolve %s, and an untrusted request may not name a private address",
+			req.URL.Host())
 	}
 	return choice, nil
 }

@@ -44,7 +44,8 @@ const (
 )
 
 // RunDrips performs one retrieval over a working network. It then repeats the retrieval with a
-// server that drips from one of four offsets on, or of ten if URLGET_LONG is set. The server sends its reply byte by byte, or repeats
+// server that drips from one of four offsets on, or of ten if URLGET_LONG is set. The server sends
+// its reply byte by byte, or repeats
 // the same bytes instead of its reply. Another server echoes its input. Opening, every read and
 // every wait for an entry must end after the timeout. No connection and no goroutine may be left.
 func RunDrips(t testing.TB, d Drips) {

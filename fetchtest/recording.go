@@ -111,7 +111,8 @@ func (r *Recording) Exchanges() []RecordedExchange {
 	all := make([]RecordedExchange, len(r.exchanges))
 	for i, x := range r.exchanges {
 		all[i] = *x
-		all[i].Conns, all[i].Lines, all[i].Content = slices.Clone(x.Conns), slices.Clone(x.Lines), bytes.Clone(x.Content)
+		all[i].Conns, all[i].Lines, all[i].Content = slices.Clone(x.Conns), slices.Clone(x.Lines),
+			bytes.Clone(x.Content)
 	}
 	return all
 }
@@ -183,7 +184,8 @@ func recorded(t *caseTest) {
 func (t *caseTest) checkEnd(x RecordedExchange) {
 	t.Helper()
 	if len(x.Ends) != 1 || x.AfterEnd > 0 {
-		t.Errorf("%s: End was called %d times, with %v, and other functions %d times after it; want once and never", x.URL,
+		t.Errorf("%s: End was called %d times, with %v, and other functions %d times after it; want once "+
+			"and never", x.URL,
 			len(x.Ends), x.Ends, x.AfterEnd)
 	}
 }

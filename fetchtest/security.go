@@ -376,7 +376,8 @@ func address(t *caseTest) {
 			}
 			return
 		case !errors.Is(err, why) || !hasCode(err, fetch.ErrPolicy):
-			t.Fatalf("connection %d was refused: error %v, want one of class %q that wraps the policy's error", refuse, err, fetch.ErrPolicy)
+			t.Fatalf("connection %d was refused: error %v, want one of class %q that wraps the policy's "+
+				"error", refuse, err, fetch.ErrPolicy)
 		}
 	}
 }

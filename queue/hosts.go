@@ -439,7 +439,8 @@ func (h *hosts) deleteUnused(ctx context.Context) {
 			above := !p.used && p.excess() && !p.deleting
 			if above || idle &&
 				(p.lost && !p.deleting ||
-					!p.lost && (now.Sub(p.lastUsed) >= idleLeaseTime || now.Sub(p.acquired) >= maxLeaseTime)) {
+					!p.lost &&
+						(now.Sub(p.lastUsed) >= idleLeaseTime || now.Sub(p.acquired) >= maxLeaseTime)) {
 				p.lost, p.deleting = true, true // prevents further use
 				list = append(list, p)
 			}

@@ -97,7 +97,9 @@ func (s *sharedRules) retrieve(ctx context.Context, key string,
 	h := storedRules{Time: time.Now().UTC()}
 	if retrieveErr != nil {
 		var fetchErr *fetch.Error
-		h.Error, h.Class, h.Retry = fetch.Printable(retrieveErr.Error()), fetch.CodeOf(retrieveErr), errors.As(retrieveErr, &fetchErr) && fetchErr.Retry || errors.Is(retrieveErr, syscall.ECONNREFUSED)
+		h.Error, h.Class, h.Retry = fetch.Printable(retrieveErr.Error()), fetch.CodeOf(retrieveErr),
+			errors.As(retrieveErr, &fetchErr) && fetchErr.Retry ||
+				errors.Is(retrieveErr, syscall.ECONNREFUSED)
 	} else {
 		h.Text = string(rules.Text())
 	}

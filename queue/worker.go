@@ -366,7 +366,8 @@ func (r *run) schedule(t *task) schedule.Task {
 		switch res := t.do(ctx); {
 		case res == nil:
 			return schedule.ErrNoVerdict
-		case res.Outcome != job.Failed: // a skipped page may have an error, which is not a failure of the host
+		case res.Outcome != job.Failed:
+			// a skipped page may have an error, which is not a failure of the host
 			return nil
 		default:
 			return res.Err

@@ -42,8 +42,8 @@ func setSecurityHeaders(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", "default-src 'none'; "+
 		"script-src "+o+"/static/app.js; style-src "+o+"/static/app.css; "+
-		"img-src "+o+"/content "+o+"/static/; media-src "+o+"/content; frame-src "+o+"/content; form-action "+o+
-		"; base-uri 'none'; frame-ancestors 'none'")
+		"img-src "+o+"/content "+o+"/static/; media-src "+o+"/content; frame-src "+o+"/content; "+
+		"form-action "+o+"; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "same-origin") // "no-referrer" would set Origin to null in our own POST requests

@@ -233,7 +233,8 @@ func (m *mementos) failure(w http.ResponseWriter, r *http.Request, a *replay.Arc
 	var e *fetch.Error
 	var moved redirection
 	switch {
-	case !errors.As(err, &e), e.Code == fetch.ErrPolicy, e.Reply == (fetch.Reply{}): // not what the server said
+	case !errors.As(err, &e), e.Code == fetch.ErrPolicy, e.Reply == (fetch.Reply{}):
+		// not what the server said
 		refuse(w, err)
 		return
 	case errors.As(err, &moved):

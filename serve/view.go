@@ -173,7 +173,8 @@ const sniffSize = 512
 
 var textTypes = map[string]bool{
 	"application/json": true, "application/xml": true, "application/yaml": true, "application/sql": true,
-	"application/ldif": true, "application/x-ldif": true, "application/x-sh": true, "application/javascript": true,
+	"application/ldif": true, "application/x-ldif": true, "application/x-sh": true,
+	"application/javascript": true,
 }
 
 func (p *page) object(resp *fetch.Response) {

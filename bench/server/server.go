@@ -188,7 +188,8 @@ func selfSigned(dir string, hosts ...string) error {
 	}
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "bench"},
 		NotBefore: time.Now().Add(-time.Hour),
-		NotAfter:  time.Now().Add(24 * time.Hour), DNSNames: []string{"localhost"}, IsCA: true, BasicConstraintsValid: true}
+		NotAfter:  time.Now().Add(24 * time.Hour), DNSNames: []string{"localhost"}, IsCA: true,
+		BasicConstraintsValid: true}
 	for _, host := range hosts {
 		if ip := net.ParseIP(host); ip != nil {
 			template.IPAddresses = append(template.IPAddresses, ip)

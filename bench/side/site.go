@@ -86,7 +86,8 @@ func (f *files) pages() {
 	text := strings.Repeat("<p>All work and no play makes a long page of <em>it</em>.</p>\n", 50)
 	page := func(name string, links []string) {
 		var b strings.Builder
-		fmt.Fprintf(&b, "<!DOCTYPE html>\n<html><head><title>%s</title></head><body>\n<a href=\"index.html\">top</a>\n", name)
+		fmt.Fprintf(&b, "<!DOCTYPE html>\n<html><head><title>%s</title></head><body>\n<a "+
+			"href=\"index.html\">top</a>\n", name)
 		for _, link := range links {
 			fmt.Fprintf(&b, "<a href=\"%s\">%s</a>\n", link, link)
 		}

@@ -253,13 +253,15 @@ func machine() string {
 // String returns the table in Markdown.
 func (t *table) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s. %s.\nMedian of %d rounds, in each of which all programs took turns. Load of the machine when it began %s, when it ended %s.\n",
+	fmt.Fprintf(&b, "%s, %s. %s.\nMedian of %d rounds, in each of which all programs took turns. Load of "+
+		"the machine when it began %s, when it ended %s.\n",
 		time.Now().UTC().Format("2006-01-02"), machine(), strings.Join(t.versions,
 			"; "), t.rounds, t.startLoad, load())
 	if len(t.missing) > 0 {
 		fmt.Fprintf(&b, "Not on the machine: %s.\n", strings.Join(t.missing, ", "))
 	}
-	b.WriteString("\n| work | program | clock | cores | peak memory | urlget's share of clock, cores | aim |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("\n| work | program | clock | cores | peak memory | urlget's share of clock, cores | aim " +
+		"|\n|---|---|---|---|---|---|---|\n")
 	for _, line := range t.lines {
 		b.WriteString(line + "\n")
 	}

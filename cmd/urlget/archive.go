@@ -145,7 +145,8 @@ func (n *network) openArchives(ctx context.Context, args []string) (context.Cont
 		defer index.Close()
 		switch err := seen.Load(index); {
 		case errors.Is(err, warc.ErrNoIndex), errors.Is(err, capture.ErrDigests):
-			return ctx, failure.Usagef("--warc-dedup %s: %v; a CDXJ index as written by --warc-cdx is required", r.Dedup, err)
+			return ctx, failure.Usagef("--warc-dedup %s: %v; a CDXJ index as written by --warc-cdx is "+
+				"required", r.Dedup, err)
 		case err != nil:
 			return ctx, failure.File(err)
 		}

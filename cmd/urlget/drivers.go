@@ -51,7 +51,8 @@ func (n *network) driverConfig() protocols.Config {
 			return false, nil
 		}
 		answer, err := p.Ask(ctx,
-			"Unknown SSH server "+key.Host+". Its key is\n"+key.Fingerprint+" ("+key.Type+").\nTrust this key from now on (yes/no)? ", false)
+			"Unknown SSH server "+key.Host+". Its key is\n"+key.Fingerprint+" ("+key.Type+").\n"+
+				"Trust this key from now on (yes/no)? ", false)
 		return strings.EqualFold(strings.TrimSpace(answer), "yes"), err
 	}
 	d.SSH.Passphrase = func(ctx context.Context, file string) (string, error) {

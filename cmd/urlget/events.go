@@ -70,7 +70,8 @@ func (r *reporter) openDisplay(ctx context.Context) {
 	case r.opts.Report.Quiet || r.opts.Report.JSON || r.opts.Log.Brief ||
 		r.opts.Report.Progress == flags.ProgressNone || r.opts.Report.Progress == flags.ProgressJSON:
 	case r.opts.Output.Document == "-" && term.IsTerminal(int(r.std.out.Fd())):
-	case r.opts.Report.Progress == flags.ProgressPlain, terminal && os.Getenv("TERM") == "dumb": // cannot erase lines
+	case r.opts.Report.Progress == flags.ProgressPlain, terminal && os.Getenv("TERM") == "dumb":
+		// cannot erase lines
 		plain = true
 	case terminal:
 		screen = r.std.err

@@ -143,7 +143,8 @@ func (x *explainer) describe(plan *fetch.Explanation, req *fetch.Request) explan
 		request: request{Driver: plan.Scheme.Name, Gateway: plan.Gateway.Redacted(),
 			Proxy: plan.Proxy.Redacted(), Relayed: plan.ForwardProxy,
 			Address: plan.Address, Credentials: plan.Credentials},
-		Policy: "allowed", Steps: plan.Steps, Config: x.net.config.Describe(u), Insecure: x.opts.Trust.Insecure}
+		Policy: "allowed", Steps: plan.Steps, Config: x.net.config.Describe(u),
+		Insecure: x.opts.Trust.Insecure}
 	if plan.Refused != nil {
 		e.Policy = render.ErrorText(plan.Refused)
 	}

@@ -143,7 +143,8 @@ func (x *explainer) treeRules(u uri.URI, robots bool) []string {
 		{t.Sitemaps, "also starts from the sitemaps of the server"},
 		{t.Mirror || x.opts.Output.Newer, "skips unchanged files"},
 		{x.opts.Output.NoClobber, "skips existing files"},
-		{t.Delete > 0, fmt.Sprintf("deletes local files that are gone from the server, if that is at most %d%% of them", t.Delete)},
+		{t.Delete > 0, fmt.Sprintf("deletes local files that are gone from the server, if that is at most "+
+			"%d%% of them", t.Delete)},
 		{t.Convert, "converts links to local files"},
 		{t.Originals, "keeps the originals of converted pages as NAME.orig"},
 		{t.AdjustExtension, "adds the extension .html to pages"},

@@ -11,13 +11,16 @@ import (
 
 // foreignCommands maps subcommands of other tools to the equivalent here.
 var foreignCommands = map[string]string{
-	"head": "urlget stat", "info": "urlget stat", "show": "urlget cat", "type": "urlget cat", "print": "urlget cat",
-	"list": "urlget ls", "dir": "urlget ls", "lsd": "urlget ls", "lsl": "urlget ls -l", "nlist": "urlget ls",
-	"fetch": "urlget", "download": "urlget", "copy": "urlget", "cp": "urlget", "pget": "urlget -s 4", "mget": "urlget",
+	"head": "urlget stat", "info": "urlget stat", "show": "urlget cat", "type": "urlget cat",
+	"print": "urlget cat",
+	"list":  "urlget ls", "dir": "urlget ls", "lsd": "urlget ls", "lsl": "urlget ls -l", "nlist": "urlget ls",
+	"fetch": "urlget", "download": "urlget", "copy": "urlget", "cp": "urlget", "pget": "urlget -s 4",
+	"mget": "urlget",
 	"wget": "urlget", "curl": "urlget", "aria": "urlget", "open": "urlget",
 	"mirror": "urlget -m", "sync": "urlget -m", "crawl": "urlget -r", "recursive": "urlget -r",
 	"why": "urlget explain", "plan": "urlget explain", "man": "man urlget", "usage": "urlget help",
-	"copyurl": "urlget -O FILE", "copyid": "urlget", "lcat": "urlget cat", "get1": "urlget", "cls": "urlget ls",
+	"copyurl": "urlget -O FILE", "copyid": "urlget", "lcat": "urlget cat", "get1": "urlget",
+	"cls":       "urlget ls",
 	"protocols": "urlget schemes", "post": "urlget -d DATA", "form": "urlget --form 'Name=value'",
 }
 

@@ -49,7 +49,8 @@ func glob(o *flags.Options, args []string) (expanded, outputs []string, err erro
 		for _, arg := range args {
 			if found := unglobbed(arg); found != "" {
 				return nil, nil, failure.Hinted(fetch.Printable(found)+" in a URL is not expanded",
-					"use --glob-ranges to expand it as curl does, or %5B, %5D, %7B and %7D for the characters themselves")
+					"use --glob-ranges to expand it as curl does, or %5B, %5D, %7B and %7D for the "+
+						"characters themselves")
 			}
 		}
 		return args, nil, nil

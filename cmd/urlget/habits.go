@@ -25,7 +25,8 @@ func (p *program) checkPipe() error {
 	}
 	if info, err := p.rep.std.out.Stat(); err == nil &&
 		(info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0) {
-		return failure.Hinted("standard output is redirected, but the content is saved to a file: only curl prints it", flags.CatLine(p.words))
+		return failure.Hinted("standard output is redirected, but the content is saved to a file: only "+
+			"curl prints it", flags.CatLine(p.words))
 	}
 	if o.Report.Quiet && p.net.typedFlag("show-error") {
 		o.Report.Quiet, o.Log.Brief = false, true

@@ -67,7 +67,8 @@ func hint(e *fetch.Error) string {
 	case fetch.ReasonMailbox:
 		return "use --mailbox FILE to search a mailbox"
 	case fetch.ReasonMailDraft:
-		return "use --compose to print a message draft, or --mailbox FILE to list messages to and from the address"
+		return "use --compose to print a message draft, or --mailbox FILE to list messages to and from the " +
+			"address"
 	case fetch.ReasonForm:
 		use := "use --form 'NAME=VALUE' to fill it in"
 		var form *fetch.FormError

@@ -28,7 +28,8 @@ func newScheduler(x *jobs) *schedule.Scheduler {
 	}
 	if most := maxTransfers(rlimit.Files(), int(m.Segments)); most > 0 && max(parallel, grow) > most {
 		if parallel > most {
-			x.rep.con.Warn(fmt.Sprintf("%d transfers at once instead of %d, because the system allows %d open files; use ulimit -n to change that", most, parallel, rlimit.Files()))
+			x.rep.con.Warn(fmt.Sprintf("%d transfers at once instead of %d, because the system allows %d "+
+				"open files; use ulimit -n to change that", most, parallel, rlimit.Files()))
 		}
 		parallel, grow = min(parallel, most), min(grow, most)
 	}

@@ -113,7 +113,8 @@ func (t *tally) summary(took time.Duration, paint tty.Painter, least int) string
 func (r *reporter) sayProof(name string, res *job.Result) {
 	r.say("%s: %s", name, proofText(res.Proof))
 	if res.FramedByClose {
-		r.say("%s: the server marked the end only by closing the connection; a part of it would look the same", name)
+		r.say("%s: the server marked the end only by closing the connection; a part of it would look the "+
+			"same", name)
 	}
 }
 

@@ -59,7 +59,8 @@ func flagsJob(o *flags.Options, op fetch.Op) (*job.Job, error) {
 	if o.Request.Range != "" {
 		var err error
 		if j.Ranges, err = flags.ParseRanges(o.Request.Range); err != nil {
-			return nil, failure.Usagef("--range: %q is not A-B, A-, A, -N or a comma-separated list of them, counted from 0", o.Request.Range)
+			return nil, failure.Usagef("--range: %q is not A-B, A-, A, -N or a comma-separated list of "+
+				"them, counted from 0", o.Request.Range)
 		}
 		if len(j.Ranges) == 1 {
 			j.Range, j.Ranges = j.Ranges[0], nil

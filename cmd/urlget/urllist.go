@@ -173,7 +173,8 @@ func (l *list) each(retrievable func(string) bool, pass func(argument) bool) err
 	in := bufio.NewReader(&toEnd{r: l.body})
 	if page := l.page || startsPage(in); page && !l.html && !l.from.IsZero() {
 		return failure.Hinted(l.name+" is a page, not a list of URLs",
-			"curl's -i is -S; to retrieve the links of the page, use --force-html -i "+fetch.Printable(l.name))
+			"curl's -i is -S; to retrieve the links of the page, use --force-html -i "+
+				fetch.Printable(l.name))
 	} else if page {
 		return l.links(in, retrievable, pass)
 	}

@@ -35,7 +35,8 @@ var ErrTooManyGone = errors.New("mirror: too many files are gone")
 type goneError struct{ gone, files, share int64 }
 
 func (e *goneError) Error() string {
-	return fmt.Sprintf("%d of %d files are gone from the server, which is more than %d%%: no files were deleted", e.gone, e.files, e.share)
+	return fmt.Sprintf("%d of %d files are gone from the server, which is more than %d%%: no files were "+
+		"deleted", e.gone, e.files, e.share)
 }
 
 func (e *goneError) Is(target error) bool { return target == ErrTooManyGone }

@@ -18,7 +18,8 @@ import (
 type Event struct {
 	URL, From uri.URI
 	Target    uri.URI // where URL redirects to, with the outcome Skipped; or zero
-	// Outcome is Saved, Unchanged, Skipped (a file existed, nothing had to be saved or it redirects), Listed (the
+	// Outcome is Saved, Unchanged, Skipped (a file existed, nothing had to be saved or it
+	// redirects), Listed (the
 	// page was only read or checked), NoContent, Failed or Deleted.
 	Outcome download.Outcome
 	Path    string // of the file, relative to the root; or ""

@@ -128,7 +128,8 @@ func (m *mirror) tryState(name string, seeds []uri.URI) error {
 	switch {
 	case err != nil:
 	case fit == unsuitable && m.State != "":
-		err = fileError(fmt.Errorf("%s: state file of another unfinished mirror: choose another file or remove this one", name))
+		err = fileError(fmt.Errorf("%s: state file of another unfinished mirror: choose another file or "+
+			"remove this one", name))
 	case fit != unsuitable && m.state == nil, fit == resumable && !m.state.Continues():
 		err = m.closeState()
 		m.state, m.file, m.before = state, name, before

@@ -63,14 +63,16 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		conn.Close()
 		return nil, err
 	}
-	resp.URL, resp.Name, resp.ContentType = req.URL, fetch.SafeName(req.URL.LastSegment()), "text/plain; charset=utf-8"
+	resp.URL, resp.Name, resp.ContentType = req.URL, fetch.SafeName(req.URL.LastSegment()),
+		"text/plain; charset=utf-8"
 	switch req.Op {
 	case fetch.OpStat:
 		conn.Close()
 		resp.Body = fetch.NoBody
 		return resp, nil
 	case fetch.OpList:
-		resp.Kind, resp.Parse = fetch.KindListing, func(r io.Reader) iter.Seq2[fetch.Entry, error] { return entries(req.URL, r) }
+		resp.Kind, resp.Parse = fetch.KindListing,
+			func(r io.Reader) iter.Seq2[fetch.Entry, error] { return entries(req.URL, r) }
 	}
 	// The client compares the size with the bytes received, so a truncated response is an error.
 	resp.Body = &body{io.LimitReader(lines, resp.Size), conn}

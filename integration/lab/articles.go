@@ -72,9 +72,11 @@ var articles = []article{
 		body:   "caf\xe9 cr\xe8me\n"},
 	{id: "<mime@lab.invalid>", groups: Group, subject: "An article in parts",
 		header: mimeHeader + "multipart/mixed; boundary=\"=_lab\"\n",
-		body: "--=_lab\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n\n" +
+		body: "--=_lab\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: " +
+			"quoted-printable\n\n" +
 			"Gr=C3=BC=C3=9Fe\n" +
-			"--=_lab\nContent-Type: application/octet-stream; name=octets.bin\nContent-ID: <octets@lab.invalid>\n" +
+			"--=_lab\nContent-Type: application/octet-stream; name=octets.bin\nContent-ID: " +
+			"<octets@lab.invalid>\n" +
 			"Content-Transfer-Encoding: base64\n\nAAECA/79/P8=\n--=_lab--\n"},
 	{id: "<a/b%c+d&e$f@lab.invalid>", groups: GroupOther,
 		subject: "A message-id that is hard to put into a URL",

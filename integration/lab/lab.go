@@ -79,7 +79,8 @@ func (s *Server) AddrFrom(other *Server, port string) string {
 	s.t.Helper()
 	addr := s.Addr(port)
 	if s.Compose != other.Compose {
-		skip(s.t, fmt.Sprintf("%s and %s do not share a network: one is in docker-compose, the other a child process", other.Name, s.Name))
+		skip(s.t, fmt.Sprintf("%s and %s do not share a network: one is in docker-compose, the other a "+
+			"child process", other.Name, s.Name))
 	}
 	if s.Compose {
 		return s.inner[port]

@@ -62,7 +62,8 @@ func startProcess(t testing.TB, svc *service, root, image string) *Server {
 		skip(t, "child processes need Linux")
 	}
 	if dir := closed(root); os.Getuid() == 0 && dir != "" {
-		t.Fatalf("lab: servers cannot enter %s, which contains the served folder: see URLGET_LAB_CACHE and lab.TempDir", dir)
+		t.Fatalf("lab: servers cannot enter %s, which contains the served folder: see URLGET_LAB_CACHE and "+
+			"lab.TempDir", dir)
 	}
 	var programs map[string]string
 	if image == "" {

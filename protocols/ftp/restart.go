@@ -30,7 +30,8 @@ type provenRestart struct {
 }
 
 func newRestarts() *restarts {
-	return &restarts{bounded.NewSet[provenRestart](maxServers), bounded.NewSet[string](maxServers), bounded.NewSet[string](maxServers)}
+	return &restarts{bounded.NewSet[provenRestart](maxServers), bounded.NewSet[string](maxServers),
+		bounded.NewSet[string](maxServers)}
 }
 
 // width returns 31, 32 or 64: the bits that hold an offset.

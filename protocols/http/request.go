@@ -271,7 +271,8 @@ func (d *opener) request(
 	if t.body != nil {
 		r.Body, r.GetBody, r.ContentLength = t.body, req.GetBody, req.ContentLength
 	}
-	if t.cookies != nil && !req.NoCookies && d.cookies.Load() && (httphead.IsSafe(t.method) || !d.env.Foreign(ctx)) {
+	if t.cookies != nil && !req.NoCookies && d.cookies.Load() &&
+		(httphead.IsSafe(t.method) || !d.env.Foreign(ctx)) {
 		cookies.Add(r.Header, d.Jar.Cookies(t.cookies))
 	}
 	for _, a := range auth {

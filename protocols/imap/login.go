@@ -12,7 +12,8 @@ import (
 func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session) error {
 	plain := s.caps["AUTH=PLAIN"] || srv.Auth == "PLAIN"
 	if srv.Auth != "" && srv.Auth != "PLAIN" {
-		return fetch.ErrAuth.Errorf("unsupported login mechanism %s: urlget supports PLAIN", fetch.Printable(srv.Auth))
+		return fetch.ErrAuth.Errorf("unsupported login mechanism %s: urlget supports PLAIN",
+			fetch.Printable(srv.Auth))
 	}
 	if err := s.CheckPlaintext(d.opts.AllowPlaintext, "imap"); err != nil {
 		return err

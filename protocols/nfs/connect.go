@@ -92,7 +92,8 @@ func (d *opener) withMountConn(ctx context.Context, l *lease, t *target, do func
 		return annotate(err,
 			"the server has no public file handle, and its port mapper did not return the MOUNT port")
 	case port == 0:
-		return fetch.ErrRefused.Errorf("the server has neither a public file handle nor version 3 of the MOUNT protocol")
+		return fetch.ErrRefused.Errorf("the server has neither a public file handle nor version 3 of the " +
+			"MOUNT protocol")
 	case port < lowestMount || port > 65535:
 		return &fetch.Error{Code: fetch.ErrPolicy,
 			Reason: fetch.Reason{Kind: fetch.ReasonPort, Port: uint16(port)},

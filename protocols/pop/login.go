@@ -46,7 +46,8 @@ func (s *session) method(mechanism string) (string, error) {
 	case mechanism == "":
 		return "USER", nil
 	}
-	return "", fetch.ErrAuth.Errorf("unsupported login mechanism %s: urlget supports PLAIN and APOP", fetch.Printable(mechanism))
+	return "", fetch.ErrAuth.Errorf("unsupported login mechanism %s: urlget supports PLAIN and APOP",
+		fetch.Printable(mechanism))
 }
 
 func (s *session) authenticate(method string, cred fetch.Credential) error {

@@ -220,7 +220,8 @@ func (s *session) encrypt(object string) error {
 			Err:  fmt.Errorf("the server requires encryption for the %s, which requires a password", object),
 			Hint: "supply a user name and password"})
 	default:
-		return s.fail(fetch.ErrRefused.Errorf("the server requires encryption for the %s, but no cipher was negotiated", object))
+		return s.fail(fetch.ErrRefused.Errorf("the server requires encryption for the %s, but no cipher "+
+			"was negotiated", object))
 	}
 	s.encryptAll = true
 	return nil

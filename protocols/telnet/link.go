@@ -68,7 +68,8 @@ func (l *link) read(p []byte) (n int, eor bool, err error) {
 		l.record.data(false, p[:written])
 		l.pending = l.pending[read:]
 		if l.in.skipped > maxSkipped {
-			return written, false, fetch.ErrProtocol.Errorf("a subnegotiation of more than %d bytes", maxSubneg+maxSkipped)
+			return written, false, fetch.ErrProtocol.Errorf("a subnegotiation of more than %d bytes",
+				maxSubneg+maxSkipped)
 		}
 		if sig != noSignal {
 			if eor, err = l.handle(sig); err != nil {

@@ -4,18 +4,22 @@ package unsupported
 // schemes of IANA's registry that users encounter. Each sentence completes "NAME is …".
 var names = []name{
 	// RFC 1738, section 4, and RFC 1630.
-	{"mailserver", "data that a mail server sends on request", "write to the address in the URL: urlget does not send mail"},
+	{"mailserver", "data that a mail server sends on request",
+		"write to the address in the URL: urlget does not send mail"},
 	{"z39.50", "the older scheme for Z39.50 searches", "use z39.50s"},
 	{"x500", "an entry in an X.500 directory; RFC 1630 does not define its form", "use ldap"},
-	{"whois++", "a query of a WHOIS++ directory; RFC 1630 does not define its form", "query a whois server: whois://HOST/QUERY"},
+	{"whois++", "a query of a WHOIS++ directory; RFC 1630 does not define its form",
+		"query a whois server: whois://HOST/QUERY"},
 	{"urn", "a name without a location", "map its namespace to a resolver: --gateway urn:NID=URL"},
 
 	// Names without a location.
 	{"about", "a page of the browser itself (RFC 6694)", ""},
 	{"acct", "a user's account (RFC 7565)", ""},
-	{"doi", "the persistent identifier of a document", "map it to a resolver: --gateway doi=https://doi.org/"},
+	{"doi", "the persistent identifier of a document",
+		"map it to a resolver: --gateway doi=https://doi.org/"},
 	{"geo", "a geographic location (RFC 5870)", ""},
-	{"hdl", "the persistent name of an object of the Handle System", "map it to a resolver: --gateway hdl=https://hdl.handle.net/"},
+	{"hdl", "the persistent name of an object of the Handle System",
+		"map it to a resolver: --gateway hdl=https://hdl.handle.net/"},
 	{"info", "a name from a registry of namespaces (RFC 4452)", ""},
 	{"tag", "a name chosen by its owner on a date (RFC 4151)", ""},
 	{"tel", "a telephone number (RFC 3966)", ""},

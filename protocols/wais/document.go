@@ -170,7 +170,8 @@ func (b *documentBody) handleResponse(found apdu.Response, requested int64) erro
 			return err
 		}
 		if b.offset == 0 && b.doc.size > 0 {
-			return fetch.ErrNotFound.Errorf("the document is empty or was removed; its size in the URL is %d bytes", b.doc.size)
+			return fetch.ErrNotFound.Errorf("the document is empty or was removed; its size in the URL is "+
+				"%d bytes", b.doc.size)
 		}
 	}
 	b.started = true

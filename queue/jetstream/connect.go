@@ -27,7 +27,8 @@ import (
 func connect(ctx context.Context, o *Options) (*nats.Conn, error) {
 	errorLog := &errorLog{logger: o.Logger}
 	opts := []nats.Option{
-		nats.Name("urlget"), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond), nats.Timeout(5 * time.Second),
+		nats.Name("urlget"), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond),
+		nats.Timeout(5 * time.Second),
 		nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
@@ -174,7 +175,8 @@ func (o *Options) checkLogins() error {
 			continue // the client reports URLs that cannot be parsed
 		}
 		return &fetch.Error{Code: fetch.ErrRequest,
-			Err: fmt.Errorf("%s://%s: the login in the URL would be sent in clear text; use tls://, or a key or credentials in a file", u.Scheme, u.Host)}
+			Err: fmt.Errorf("%s://%s: the login in the URL would be sent in clear text; use tls://, or a "+
+				"key or credentials in a file", u.Scheme, u.Host)}
 	}
 	return nil
 }

@@ -199,7 +199,8 @@ func (e *Engine) prepare(ctx context.Context) error {
 		return &fetch.Error{Code: fetch.ErrServer,
 			Err: fmt.Errorf("the NATS server has version %s; version %s or later is required", v, minVersion)}
 	case e.opts.Replicas > 1 && isOlder(v, clusterVersion):
-		e.opts.Logger.Warn("clusters of this NATS version may lose results if servers fail; use a newer version", "version", v)
+		e.opts.Logger.Warn("clusters of this NATS version may lose results if servers fail; use a newer "+
+			"version", "version", v)
 	}
 	var err error
 	if e.js, err = js.New(e.conn, js.WithDefaultTimeout(e.opts.requestTimeout)); err != nil {
@@ -303,7 +304,8 @@ func (e *Engine) makeJobs(ctx context.Context, name string, p queue.Priority) er
 	s, err := e.stream(ctx, js.StreamConfig{
 		Name: name, Subjects: []string{e.crawlSubject("jobs",
 			string(p))}, Retention: js.WorkQueuePolicy, Discard: js.DiscardNew,
-		Duplicates: e.opts.Window, MaxMsgs: orUnlimited(e.opts.MaxJobs), MaxBytes: orUnlimited(e.opts.MaxBytes),
+		Duplicates: e.opts.Window, MaxMsgs: orUnlimited(e.opts.MaxJobs),
+		MaxBytes: orUnlimited(e.opts.MaxBytes),
 	})
 	if err != nil {
 		return err
@@ -311,8 +313,9 @@ func (e *Engine) makeJobs(ctx context.Context, name string, p queue.Priority) er
 	c, err := s.Consumer(ctx, "workers")
 	if errors.Is(err, js.ErrConsumerNotFound) {
 		c, err = s.CreateOrUpdateConsumer(ctx, js.ConsumerConfig{
-			Durable: "workers", AckPolicy: js.AckExplicitPolicy, AckWait: e.opts.AckWait, MaxDeliver: -1, MaxAckPending: maxTaken,
-			MaxWaiting: 4096,
+			Durable: "workers", AckPolicy: js.AckExplicitPolicy, AckWait: e.opts.AckWait, MaxDeliver: -1,
+			MaxAckPending: maxTaken,
+			MaxWaiting:    4096,
 		})
 	}
 	e.consumers[p] = c

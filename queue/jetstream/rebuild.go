@@ -46,7 +46,8 @@ func (r *Repair) String() string {
 // Rebuild makes all replicas of each stream equal. After all servers have lost their last writes, or if
 // their files are damaged, replicas may differ forever, and each reader sees one of them. Rebuild reads
 // every copy of a stream, and does nothing if they are equal. Otherwise it keeps the fullest: it removes the
-// others, adds them again, and reads them. Then it adds the results that only others had. If that could lose a message, or if a copy is not complete
+// others, adds them again, and reads them. Then it adds the results that only others had. If that
+// could lose a message, or if a copy is not complete
 // afterwards, it returns an error. It checks all streams before it changes one. It needs the rights of an
 // administrator.
 func (e *Engine) Rebuild(ctx context.Context) (*Repair, error) {

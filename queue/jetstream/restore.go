@@ -87,7 +87,8 @@ func (e *Engine) restoreOwn(p queue.Priority) {
 	switch {
 	case e.ctx.Err() != nil:
 	case err != nil:
-		e.opts.Logger.Warn(`the server has jobs that it would never deliver, and they cannot be submitted again; run "urlget queue audit"`, "priority", p, "error", explain(&e.opts, err))
+		e.opts.Logger.Warn("the server has jobs that it would never deliver, and they cannot be "+
+			`submitted again; run "urlget queue audit"`, "priority", p, "error", explain(&e.opts, err))
 	case n > 0:
 		e.opts.Logger.Warn("jobs were submitted again that the server would never deliver", "priority", p,
 			"jobs", n)

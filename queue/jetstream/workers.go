@@ -60,7 +60,8 @@ func (e *Engine) readWorkers(ctx context.Context) (list []queue.Stored, err erro
 	c, err := s.CreateConsumer(ctx,
 		js.ConsumerConfig{FilterSubject: e.leases.prefix + e.workerKey("*"),
 			DeliverPolicy: js.DeliverLastPerSubjectPolicy,
-			AckPolicy:     js.AckNonePolicy, InactiveThreshold: consumerTime, MemoryStorage: true, Replicas: 1})
+			AckPolicy:     js.AckNonePolicy, InactiveThreshold: consumerTime, MemoryStorage: true,
+			Replicas: 1})
 	if err != nil {
 		return nil, err
 	}

@@ -78,7 +78,8 @@ func NewModel(opts Options) *Model {
 	return &Model{opts: opts, changed: make(chan struct{}), jobs: map[queue.Priority][]*message{},
 		keys:    map[string]time.Time{},
 		results: log{ids: map[string]bool{}}, dead: log{ids: map[string]bool{}},
-		leases: map[string]*value{}, records: map[string]*value{}, pages: map[string]*value{}, secrets: map[string]*value{}}
+		leases: map[string]*value{}, records: map[string]*value{}, pages: map[string]*value{},
+		secrets: map[string]*value{}}
 }
 
 // errNoResponse is returned by operations without a response.

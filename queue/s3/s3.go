@@ -71,7 +71,8 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil ||
 		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
 		return nil, &fetch.Error{Code: fetch.ErrRequest,
-			Err: errors.New("the store endpoint must be a URL such as https://HOST:PORT, without a login or path")}
+			Err: errors.New("the store endpoint must be a URL such as https://HOST:PORT, without a login " +
+				"or path")}
 	}
 	creds := credentials.NewEnvAWS()
 	if opts.Credentials != "" {
@@ -89,8 +90,10 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 			Err: errors.New("no credentials for the store: " + where)}
 	}
 	s := &Store{opts: opts, transport: &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: connect}).DialContext, TLSHandshakeTimeout: connect,
-		ResponseHeaderTimeout: responseTimeout, IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 16, TLSClientConfig: opts.TLS, DisableCompression: true,
+		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: connect}).DialContext,
+		TLSHandshakeTimeout:   connect,
+		ResponseHeaderTimeout: responseTimeout, IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 16,
+		TLSClientConfig: opts.TLS, DisableCompression: true,
 	}}
 	s.client, err = minio.New(u.Host,
 		&minio.Options{Creds: creds, Secure: u.Scheme == "https", Region: opts.Region, Transport: s.transport,

@@ -63,7 +63,8 @@ func linkedModules(ctx context.Context, root string) (map[string]string, error) 
 		}
 		systems[p.os] = true
 		list, err := output(ctx, root, "env", "GOWORK="+work, "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch,
-			"go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Dir}}{{end}}{{end}}", "./cmd/...", "./queue/cmd/...")
+			"go", "list", "-deps", "-f", "{{with .Module}}{{if not "+
+				".Main}}{{.Path}}\t{{.Dir}}{{end}}{{end}}", "./cmd/...", "./queue/cmd/...")
 		if err != nil {
 			return nil, err
 		}

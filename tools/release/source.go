@@ -66,7 +66,8 @@ func chooseVersion(requested, tags string, s source, changed bool) (string, erro
 		case !versions.MatchString(requested):
 			return "", fmt.Errorf("%q is not a version such as v1.2.0 or v1.3.0-rc.1", requested)
 		case changed:
-			return "", errors.New("the working tree has changes that are not committed: a release could not be built again")
+			return "", errors.New("the working tree has changes that are not committed: a release could " +
+				"not be built again")
 		}
 		return requested, nil
 	}

@@ -120,7 +120,8 @@ func (t terms) add(term, place, title string) {
 // html returns the list of all terms.
 func (t terms) html() template.HTML {
 	var b strings.Builder
-	b.WriteString("<h1>Sections, flags and names</h1>\n<p>To find one, use the search of your browser.</p>\n<dl>\n")
+	b.WriteString("<h1>Sections, flags and names</h1>\n<p>To find one, use the search of your " +
+		"browser.</p>\n<dl>\n")
 	letters := func(s string) string { return strings.ToLower(strings.TrimLeft(s, "-$`\"./<{")) }
 	names := slices.SortedFunc(maps.Keys(t), func(a, b string) int { return cmp.Or(cmp.Compare(letters(a), letters(b)), cmp.Compare(a, b)) })
 	for _, name := range names {

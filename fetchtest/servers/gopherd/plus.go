@@ -73,7 +73,8 @@ func (s *Server) view(name, view string) []byte {
 // describe returns the attributes of an item.
 func (s *Server) describe(name string) string {
 	text := "+INFO: " + s.line(name, "+") + "\r\n" +
-		"+ADMIN:\r\n Admin: Keeper <keeper@example.org>\r\n Mod-Date: Mon Feb 3 04:05:06 2020 <20200203040506>\r\n"
+		"+ADMIN:\r\n Admin: Keeper <keeper@example.org>\r\n Mod-Date: Mon Feb 3 04:05:06 2020 " +
+		"<20200203040506>\r\n"
 	if views := s.opts.Views[name]; len(views) > 0 {
 		text += "+VIEWS:\r\n"
 		for _, view := range slices.Sorted(maps.Keys(views)) {

@@ -264,14 +264,16 @@ func (c *session) describe(set string, header bool) bool {
 		if c.box == "synthetic" {
 			return fmt.Appendf(nil,
 				"* %d FETCH (UID %d RFC822.SIZE %d INTERNALDATE \"29-Feb-2020 12:34:56 +0000\""+
-					" ENVELOPE (NIL \"Message %d\" NIL NIL NIL NIL NIL NIL NIL \"<%d@x.invalid>\"))\r\n", n, n, 2000+n%500, n, n)
+					" ENVELOPE (NIL \"Message %d\" NIL NIL NIL NIL NIL NIL NIL "+
+					"\"<%d@x.invalid>\"))\r\n", n, n, 2000+n%500, n, n)
 		}
 		m := c.opts.Mailboxes[c.box][n-1]
 		head, _, _ := bytes.Cut(m.Text, []byte("\r\n\r\n"))
 		_, subject, _ := bytes.Cut(append([]byte("\r\n"), head...), []byte("\r\nSubject: "))
 		subject, _, _ = bytes.Cut(subject, []byte("\r\n"))
 		text := fmt.Appendf(nil,
-			"* %d FETCH (UID %d RFC822.SIZE %d INTERNALDATE \"%s\" ENVELOPE (NIL {%d}\r\n%s NIL NIL NIL NIL NIL NIL NIL NIL)",
+			"* %d FETCH (UID %d RFC822.SIZE %d INTERNALDATE \"%s\" ENVELOPE (NIL {%d}\r\n%s NIL NIL NIL "+
+				"NIL NIL NIL NIL NIL)",
 			n, n, len(m.Text), m.Date.Format("_2-Jan-2006 15:04:05 -0700"), len(subject), subject)
 		if header {
 			head = append(bytes.Clone(head), "\r\n\r\n"...)

@@ -79,8 +79,10 @@ func (g *Group) overview(n int) string {
 
 // SyntheticOverview returns the overview line of a synthetic article.
 func SyntheticOverview(group string, n int) string {
-	return fmt.Sprintf("%d\tRe: a subject of usual length for article %d\tSome Body <some.body%d@example.invalid>\t"+
+	return fmt.Sprintf("%d\tRe: a subject of usual length for article %d\tSome Body "+
+		"<some.body%d@example.invalid>\t"+
 		"Sat, 29 Feb 2020 12:34:56 +0000\t<article%d.part1@news.example.invalid>\t"+
-		"<parent%d@news.example.invalid> <root@news.example.invalid>\t%d\t%d\tXref: news.example.invalid %s:%d",
+		"<parent%d@news.example.invalid> <root@news.example.invalid>\t%d\t%d\tXref: news.example.invalid "+
+		"%s:%d",
 		n, n, n, n, n, 2000+n%500, 20+n%100, group, n)
 }

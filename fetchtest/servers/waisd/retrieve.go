@@ -30,7 +30,8 @@ func (c *session) retrieve(m apdu.Search) bool {
 		gone := refuse(apdu.OutOfRange, beyondEnd)
 		gone.Seed = name
 		return c.send(gone.Encode())
-	case f.Fault == servers.Endless, f.Fault == servers.Short, f.Fault == servers.Abort: // the packet already contains the effect
+	case f.Fault == servers.Endless, f.Fault == servers.Short, f.Fault == servers.Abort:
+		// the packet already contains the effect
 		return c.send(packet)
 	}
 	b, ok := c.ContentWith(f, -1)

@@ -158,6 +158,7 @@ func (s *Server) databases() []string {
 func (s *Server) source(database string) string {
 	host, port, _ := net.SplitHostPort(s.Addr)
 	return fmt.Sprintf("(:source\n :version 3\n :ip-name %q\n :tcp-port %s\n :database-name %q\n"+
-		" :cost 0.00\n :cost-unit :free\n :maintainer \"nobody@localhost\"\n :description \"Files of %s\"\n)\n",
+		" :cost 0.00\n :cost-unit :free\n :maintainer \"nobody@localhost\"\n :description \"Files of "+
+		"%s\"\n)\n",
 		host, port, database, database)
 }

@@ -127,7 +127,8 @@ func (c *session) init(m z3950.Init) bool {
 	c.Note("INIT")
 	handle := z3950.Init{Version: m.Version,
 		Options:              []int{z3950.OptionSearch, z3950.OptionPresent, z3950.OptionScan},
-		PreferredMessageSize: m.PreferredMessageSize, ExceptionalRecordSize: m.ExceptionalRecordSize, ID: "urlget", Name: "z3950d", Accepted: true}
+		PreferredMessageSize: m.PreferredMessageSize, ExceptionalRecordSize: m.ExceptionalRecordSize,
+		ID: "urlget", Name: "z3950d", Accepted: true}
 	if c.s.opts.User != "" && (m.Login == nil || m.Login.User != c.s.opts.User ||
 		m.Login.Password != c.s.opts.Password) {
 		handle.Accepted = false

@@ -65,7 +65,8 @@ func Start(dir string, longRunning bool) (*Server, error) {
 	}
 	port, token := address(dir)
 	s, err := server.NewServer(&server.Options{
-		ServerName: "embedded", Host: "127.0.0.1", Port: port, Authorization: token, NoSigs: true, NoLog: true,
+		ServerName: "embedded", Host: "127.0.0.1", Port: port, Authorization: token, NoSigs: true,
+		NoLog:     true,
 		JetStream: true, StoreDir: filepath.Join(dir,
 			"store"), SyncInterval: 2 * time.Second, JetStreamMaxStore: 1 << 40,
 		JetStreamMaxMemory: 64 << 20, AuthTimeout: authTimeout.Seconds(),
