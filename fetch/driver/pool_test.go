@@ -109,12 +109,11 @@ func TestPoolDetectsClosedPeer(t *testing.T) {
 	t.Parallel()
 	for _, secure := range []bool{false, true} {
 		client, server := servers.Pair(t)
-		conn, peer := fetch.NewConn(t.Context(), client, fetch.Timeouts{}), net.Conn(server)
+		conn := fetch.NewConn(t.Context(), client, fetch.Timeouts{})
 		if secure {
 			serverTLS, clientTLS := servers.Certificate()
 			clientTLS.ServerName = "localhost"
-			peer = tls.Server(server, serverTLS)
-			go peer.Write([]byte("220"))
+			go tls.Server(server, serverTLS).Write([]byte("220"))
 			if err := conn.Handshake(t.Context(), clientTLS); err != nil {
 				t.Fatal(err)
 			}
