@@ -50,7 +50,7 @@ func (c *snapshot) matches(p *preference) bool {
 	switch {
 	case c.kind != exchangeRecord && !(c.hasMethod(req) && c.hasBody(p.bodyDigest)):
 		return false
-	case !c.coversRange(req.Range), c.form != p.form:
+	case !c.rng.IsZero() && !(part{c.rng, c.total}).covers(req.Range), c.form != p.form:
 		return false
 	case c.kind == exchangeRecord && c.view != req.View:
 		return false
@@ -60,20 +60,6 @@ func (c *snapshot) matches(p *preference) bool {
 		return req.Op == fetch.OpStat
 	}
 	return true
-}
-
-// coversRange reports whether c covers the range want. If want extends to the end of the content or
-// beyond, the captured range must end there too.
-func (c *snapshot) coversRange(want fetch.Range) bool {
-	if c.rng.IsZero() || c.rng == want {
-		return true
-	}
-	if c.total == 0 || want.IsZero() {
-		return false
-	}
-	want = want.Of(c.total)
-	return want.Offset == c.rng.Offset && c.rng.Offset+c.rng.Length == c.total &&
-		(want.Length == 0 || want.Length > c.rng.Length)
 }
 
 func (c *snapshot) hasMethod(req *fetch.Request) bool {

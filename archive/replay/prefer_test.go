@@ -68,6 +68,10 @@ func TestCapturedRanges(t *testing.T) {
 	t.Parallel()
 	const u = "http://h.example/a"
 	rest := "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 2-3/4\r\nContent-Length: 2\r\n\r\nar"
+	whole := "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-3/4\r\nContent-Length: 4\r\n\r\npear"
+	cut := whole[:len(whole)-2]
+	byClose := strings.Replace(whole, "Content-Length: 4\r\n", "", 1)
+	unsized := "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 1-2/*\r\nContent-Length: 2\r\n\r\nea"
 	middle := "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 1-2/4\r\nContent-Length: 2\r\n\r\nea"
 	for _, tt := range []struct {
 		name, captured string
@@ -78,6 +82,20 @@ func TestCapturedRanges(t *testing.T) {
 		{"range with its length", rest, fetch.Range{Offset: 2, Length: 2}, "ar"},
 		{"range beyond the end", rest, fetch.Range{Offset: 2, Length: 9}, "ar"},
 		{"suffix range", rest, fetch.Range{Offset: -2}, "ar"},
+		{"a part of it", middle, fetch.Range{Offset: 2, Length: 1}, "a"},
+		{"its first bytes", middle, fetch.Range{Offset: 1, Length: 1}, "e"},
+		{"a part, of a content of unknown size", unsized, fetch.Range{Offset: 2, Length: 1}, "a"},
+		{"the end, of a content of unknown size", unsized, fetch.Range{Offset: 1}, "! not_found"},
+		{"a range that begins in it", middle, fetch.Range{Offset: 2, Length: 2}, "! not_found"},
+		{"the suffix of the end", rest, fetch.Range{Offset: -1}, "r"},
+		{"the last byte", rest, fetch.Range{Offset: 3}, "r"},
+		{"all", whole, fetch.Range{}, "pear"},
+		{"all, without its length", byClose, fetch.Range{}, "pear"},
+		{"all, but cut off", cut, fetch.Range{}, "pe! truncated"},
+		{"all, but cut off and without its length", byClose[:len(byClose)-2], fetch.Range{}, "pe! truncated"},
+		{"a range of all", whole, fetch.Range{Offset: 1, Length: 2}, "ea"},
+		{"an open range of all", whole, fetch.Range{Offset: 1}, "ear"},
+		{"all as a range", whole, fetch.Range{Offset: 0, Length: 4}, "pear"},
 		{"other open range", rest, fetch.Range{Offset: 1}, "! not_found"},
 		{"open range, captured only in the middle", middle, fetch.Range{Offset: 1}, "! not_found"},
 		{"complete content, captured only in part", rest, fetch.Range{}, "! not_found"},

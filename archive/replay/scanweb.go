@@ -5,11 +5,9 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/urlget/urlget/archive/warc"
-	"github.com/urlget/urlget/fetch"
 )
 
 // maxMethod limits the method in a request record that is not valid otherwise.
@@ -84,27 +82,13 @@ func (c *snapshot) readHead(rec *warc.Record) {
 	}
 	switch c.status {
 	case http.StatusPartialContent:
-		c.rng, c.total = contentRange(resp.Header.Get("Content-Range"))
+		if have := parseContentRange(resp.Header.Get("Content-Range")); !have.isWhole() {
+			c.rng, c.total = have.rng, have.total
+		}
 	case http.StatusRequestTimeout, http.StatusTooManyRequests,
 		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 		http.StatusUnauthorized, http.StatusProxyAuthRequired,
 		http.StatusRequestedRangeNotSatisfiable, http.StatusPreconditionFailed: // these depend on the request
 		c.failed = true
 	}
-}
-
-// contentRange parses Content-Range into the range and the complete size, which is 0 if unknown.
-// For an invalid value it returns a range that no request has.
-func contentRange(value string) (r fetch.Range, total int64) {
-	span, size, _ := strings.Cut(strings.TrimPrefix(value, "bytes "), "/")
-	first, last, _ := strings.Cut(span, "-")
-	from, err1 := strconv.ParseInt(first, 10, 62)
-	to, err2 := strconv.ParseInt(last, 10, 62)
-	if err1 != nil || err2 != nil || to < from || from < 0 {
-		return fetch.Range{Offset: -1, Length: -1}, 0
-	}
-	if total, err1 = strconv.ParseInt(size, 10, 62); err1 != nil || total <= to {
-		total = 0
-	}
-	return fetch.Range{Offset: from, Length: to - from + 1}, total
 }

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/urlget/urlget/archive/internal/httprecord"
 	"github.com/urlget/urlget/archive/warc"
@@ -138,6 +137,7 @@ func (a *Archive) httpResponse(c *snapshot, req *http.Request) (*http.Response, 
 			resp.Header.Set("Content-Length", strconv.FormatInt(resp.ContentLength, 10))
 		}
 	}
+	completePart(resp)
 	if req.Method == http.MethodHead {
 		resp.Body.Close()
 		done()
@@ -223,10 +223,17 @@ func (b *webBody) Close() error {
 
 // applyConditions applies the conditions and the range of a request that its capture lacked.
 func applyConditions(resp *http.Response, req *http.Request) {
-	if resp.StatusCode != http.StatusOK {
+	h := resp.Header
+	switch resp.StatusCode {
+	case http.StatusOK:
+	case http.StatusPartialContent:
+		if have := parseContentRange(h.Get("Content-Range")); have.rng.Offset >= 0 {
+			applyHTTPRange(resp, req.Header.Get("Range"), have)
+		}
+		return
+	default:
 		return
 	}
-	h := resp.Header
 	if tag := req.Header.Get("If-None-Match"); tag != "" {
 		if tag == h.Get("ETag") {
 			makeEmpty(resp, http.StatusNotModified)
@@ -239,41 +246,13 @@ func applyConditions(resp *http.Response, req *http.Request) {
 		}
 		return
 	}
-	span, ok := strings.CutPrefix(req.Header.Get("Range"), "bytes=")
-	guard := req.Header.Get("If-Range")
-	if !ok || guard != "" && guard != h.Get("ETag") && guard != h.Get("Last-Modified") {
+	span, guard := req.Header.Get("Range"), req.Header.Get("If-Range")
+	if guard != "" && guard != h.Get("ETag") && guard != h.Get("Last-Modified") {
 		return
 	}
-	size := resp.ContentLength
-	first, last, ok := strings.Cut(span, "-")
-	if !ok || size < 0 || strings.Contains(last, ",") {
-		return // the complete content is a valid response
+	if size := resp.ContentLength; size >= 0 { // else the complete content is a valid response
+		applyHTTPRange(resp, span, part{fetch.Range{Length: size}, size})
 	}
-	from, err1 := strconv.ParseInt(first, 10, 62)
-	to, err2 := strconv.ParseInt(last, 10, 62)
-	switch {
-	case first == "" && err2 == nil:
-		from, to = max(0, size-to), size-1
-	case err1 != nil:
-		return
-	case last == "":
-		to = size - 1
-	case err2 != nil || to < from:
-		return
-	}
-	if to = min(to, size-1); from >= size {
-		h.Set("Content-Range", fmt.Sprintf("bytes */%d", size))
-		makeEmpty(resp, http.StatusRequestedRangeNotSatisfiable)
-		return
-	}
-	h.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, to, size))
-	h.Set("Content-Length", strconv.FormatInt(to-from+1, 10))
-	resp.StatusCode, resp.Status = http.StatusPartialContent, "206 Partial Content"
-	resp.ContentLength = to - from + 1
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{&section{resp.Body, from, to - from + 1}, resp.Body}
 }
 
 func makeEmpty(resp *http.Response, status int) {
