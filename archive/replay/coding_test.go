@@ -2,10 +2,15 @@ package replay_test
 
 import (
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
+	"compress/zlib"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
+
+	"github.com/andybalholm/brotli"
 
 	"github.com/urlget/urlget/archive/replay"
 )
@@ -18,6 +23,7 @@ func TestContentWithoutCoding(t *testing.T) {
 	z.Write([]byte("a pear"))
 	z.Close()
 	const chunked, coded = "Transfer-Encoding: chunked\r\n", "Content-Encoding: gzip\r\n"
+	csv := "2024;12\r\n" + strings.Repeat("2024;13\r\n", 2000)
 	for _, tt := range []struct{ name, head, content, want string }{
 		{"chunks", chunked, "6\r\na pear\r\n0\r\n\r\n", "a pear"},
 		{"a chunk extension", chunked, "6;x\r\na pear\r\n0\r\n\r\n", "a pear"},
@@ -29,6 +35,16 @@ func TestContentWithoutCoding(t *testing.T) {
 		{"no coding", coded, "a pear", "a pear"},
 		{"no coding, and the length of the coded content", coded + "Content-Length: 2\r\n", "a pear", "a pear"},
 		{"no chunks, but a coding", chunked + coded, packed.String(), "a pear"},
+		{"no chunks, a number", chunked, "7", "7"},
+		{"no chunks, the number 0", chunked, "0\r\n", "0\r\n"},
+		{"no chunks, numbers after 0", chunked, "0\r\n1\r\n", "0\r\n1\r\n"},
+		{"no chunks, a word", chunked, "abc\r\n", "abc\r\n"},
+		{"no chunks, CSV", chunked, "a;b;c\r\n1;2;3\r\n", "a;b;c\r\n1;2;3\r\n"},
+		{"no chunks, long CSV", chunked, csv, csv},
+		{"an empty content", chunked, "0\r\n\r\n", ""},
+		{"an empty content with a trailer", chunked, "0\r\nExpires: 0\r\n\r\n", ""},
+		{"a long chunk with an extension", chunked, fmt.Sprintf("%x;x=y\r\n%s\r\n0\r\n\r\n", len(csv), csv), csv},
+		{"a damaged chunk", chunked, "4\r\na pear\r\n0\r\n\r\n", "a pe! protocol"},
 		{"neither", chunked + coded, "a pear", "a pear"},
 	} {
 		c := client(t, replay.Options{}, response("http://h.example/", "HTTP/1.1 200 OK\r\n"+tt.head+"\r\n"+tt.content, id("1")),
@@ -38,6 +54,44 @@ func TestContentWithoutCoding(t *testing.T) {
 				t.Errorf("%s: %s: got %q, want %q", tt.name, target, got, tt.want)
 			}
 		}
+	}
+}
+
+// Brotli and deflate have no fixed start, so a body counts as coded unless it cannot be decoded.
+func TestContentWithoutCodingOfAnyStart(t *testing.T) {
+	t.Parallel()
+	encoders := map[string]func(io.Writer) io.WriteCloser{
+		"br":      func(w io.Writer) io.WriteCloser { return brotli.NewWriter(w) },
+		"deflate": func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) },
+		"deflate without a header": func(w io.Writer) io.WriteCloser {
+			z, _ := flate.NewWriter(w, flate.BestCompression)
+			return z
+		},
+	}
+	texts := []string{
+		"<!doctype html><html><body>hello</body></html>", "a", "{}", "x^y", "pear", ";", strings.Repeat("\xcf\xf0\xe8\xe2\xe5\xf2, \xec\xe8\xf0. ", 30),
+		strings.Repeat("pears and apples; ", 1000), "\x00asm\x01\x00\x00\x00" + strings.Repeat("\x01\x02\x60", 50),
+	}
+	for name, encode := range encoders {
+		coding, _, _ := strings.Cut(name, " ")
+		head := "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: " + coding + "\r\n\r\n"
+		for _, text := range texts {
+			var packed bytes.Buffer
+			w := encode(&packed)
+			io.WriteString(w, text)
+			w.Close()
+			cut := packed.String()[:packed.Len()-1]
+			for content, want := range map[string]string{packed.String(): text, text: text, cut: ""} {
+				got := get(client(t, replay.Options{}, response("http://h.example/", head+content)), getRequest("http://h.example/"))
+				if got != want && (want != "" || !strings.HasSuffix(got, "! truncated")) {
+					t.Errorf("%s: %.20q: got %.40q, want %.40q", name, content, got, want)
+				}
+			}
+		}
+	}
+	twice := response("http://h.example/", ok("\x1f\x8b", "Content-Encoding: gzip, br\r\n"))
+	if got := get(client(t, replay.Options{}, twice), getRequest("http://h.example/")); got != "! truncated" {
+		t.Errorf("a coding that was removed above one that was not: %q", got)
 	}
 }
 

@@ -103,7 +103,7 @@ var layers = []layer{
 		{packages: "fetch/member", imports: append(core[:len(core):len(core)], "fetch/driver"), modules: []string{"github.com/klauspost/compress"}},
 		{packages: "fetch/fetchhttp", imports: core, modules: []string{"golang.org/x/net/webdav"}},
 		{packages: "archive/internal/digest"},
-		{packages: "archive/internal/httprecord", modules: []string{"golang.org/x/net/http/httpguts"}},
+		{packages: "archive/internal/httprecord", modules: []string{"github.com/andybalholm/brotli", "golang.org/x/net/http/httpguts"}},
 		{packages: "archive/internal/record", imports: core},
 		{packages: "archive/warc", imports: []string{"archive/internal/*", "fetch/uri", "internal/filelock", "internal/unnamed"}, modules: []string{"github.com/klauspost/compress"}},
 		{packages: "archive/wacz", imports: []string{"archive/warc", "archive/internal/*"}},

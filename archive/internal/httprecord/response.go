@@ -140,17 +140,22 @@ func isInterimStatus(code int) bool { return code/100 == 1 && code != http.Statu
 func setBody(resp *http.Response, in *bufio.Reader, size int64) {
 	b := &body{content: in, block: in}
 	resp.Body = b
+	chunked := false
 	_, hasLength := resp.Header["Content-Length"]
 	resp.ContentLength = declaredLength(resp.Header)
 	claimsChunks := resp.ProtoAtLeast(1, 1) &&
 		httpguts.HeaderValuesContainsToken(resp.Header["Transfer-Encoding"], "chunked")
 	resp.Header.Del("Transfer-Encoding")
+	if claimsChunks {
+		in, chunked = hasChunks(in)
+		b.content, b.block = in, in
+	}
 	switch {
 	case resp.StatusCode/100 == 1,
 		resp.StatusCode == http.StatusNoContent, resp.StatusCode == http.StatusNotModified:
 		b.content = strings.NewReader("")
 		return
-	case claimsChunks && hasChunks(in):
+	case chunked:
 		b.content = httputil.NewChunkedReader(in)
 		resp.TransferEncoding = []string{"chunked"}
 		setLength(resp, -1)
@@ -197,36 +202,6 @@ func declaredLength(h http.Header) int64 {
 		}
 	}
 	return length
-}
-
-// maxChunkSize limits the length of a chunk size with the blanks after it.
-const maxChunkSize = 24
-
-// hasChunks reports whether content is chunked. Some programs remove the framing and keep the field.
-// An empty content counts as chunked, because it lacks the last chunk.
-func hasChunks(content *bufio.Reader) bool {
-	begin, _ := content.Peek(maxChunkSize + 1)
-	rest := strings.TrimLeft(string(begin), "0123456789abcdefABCDEF")
-	hasSize := len(rest) < len(begin)
-	rest = strings.TrimLeft(rest, " \t")
-	return len(begin) == 0 || hasSize && (rest == "" || strings.IndexByte("\r\n;", rest[0]) >= 0)
-}
-
-// magics are the first bytes of content codings that have a fixed start.
-var magics = map[string]string{"gzip": "\x1f\x8b", "x-gzip": "\x1f\x8b", "zstd": "\x28\xb5\x2f\xfd"}
-
-// WithoutCoding removes Content-Encoding and returns true if content lacks the coding that the head
-// names. Content-Length, which counts coded bytes, then does not apply.
-func WithoutCoding(resp *http.Response, content *bufio.Reader) bool {
-	magic := magics[strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))]
-	if magic == "" {
-		return false
-	}
-	if begin, _ := content.Peek(len(magic)); len(begin) == 0 || string(begin) == magic {
-		return false
-	}
-	resp.Header.Del("Content-Encoding")
-	return true
 }
 
 type body struct {
