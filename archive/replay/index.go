@@ -24,7 +24,7 @@ const (
 	// maxLines limits the number of lines of an index. Each needs 16 bytes of memory.
 	maxLines = 32 << 20
 	// maxLine limits the length of a line; longer ones are ignored.
-	maxLine = 64 << 10
+	maxLine = 128 << 10
 	// maxCachedURLs limits the number of URLs whose index lookups are cached.
 	maxCachedURLs = 4096
 	// maxVersions limits the number of records of one URL.

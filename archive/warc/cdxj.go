@@ -28,6 +28,9 @@ type IndexEntry struct {
 	// Method is the request method if it is not GET. It is then part of the key, so that the
 	// response is not mistaken for one to GET.
 	Method string `json:"method,omitempty"`
+	// RequestBody is the request body of a POST or PUT in the form of a query, at most 4096 characters,
+	// as in other programs. It is part of the key, too.
+	RequestBody string `json:"requestBody,omitempty"`
 	// Request is the offset of the request record; 0 if unknown.
 	Request int64 `json:"request,string,omitempty"`
 	// Origin is the offset of the record to which a revisit refers, if it is in the same file and
@@ -47,13 +50,17 @@ func (e IndexEntry) AppendTo(b []byte) []byte {
 	return fmt.Appendf(b, "%s %s %s\n", e.key(), e.Date.UTC().Format("20060102150405"), text)
 }
 
-// key returns the sort key of the line. A request method is added to the query as other programs do
-// it.
+// key returns the sort key of the line. A request method and the body are added to the query as other
+// programs do it.
 func (e *IndexEntry) key() string {
 	if e.Method == "" || e.Method == "GET" || e.Method == "HEAD" {
 		return surt(e.URL, "")
 	}
-	return surt(e.URL, "__wb_method="+e.Method)
+	parameters := "__wb_method=" + e.Method
+	if e.RequestBody != "" {
+		parameters += "&" + e.RequestBody
+	}
+	return surt(e.URL, parameters)
 }
 
 // coverage is an index line that states how much of a file is indexed. It sorts before all other

@@ -1,7 +1,6 @@
 package warc
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"io"
@@ -89,8 +88,8 @@ type pendingEntry struct {
 
 // requestInfo holds the data of a request record.
 type requestInfo struct {
-	offset int64
-	method string
+	offset        int64
+	method, query string // see readRequest
 }
 
 func (x *indexer) endRecord(at int64) {
@@ -160,9 +159,7 @@ func (x *indexer) addRecord(rec *Record) {
 // request stores the position of a request record. The response may precede or follow it.
 func (x *indexer) request(rec *Record) {
 	q := requestInfo{offset: rec.Offset}
-	if req, err := http.ReadRequest(bufio.NewReader(io.LimitReader(rec.Block, maxIndexedHead))); err == nil {
-		q.method = req.Method
-	}
+	q.method, q.query, _ = readRequest(rec.Block)
 	concurrentTo := rec.Refers("WARC-Concurrent-To")
 	for i := range x.pending {
 		if concurrentTo != "" && x.pending[i].id == concurrentTo {
@@ -185,7 +182,7 @@ func (x *indexer) request(rec *Record) {
 func (e *IndexEntry) setRequest(q requestInfo) {
 	e.Request = q.offset
 	if q.method != http.MethodGet {
-		e.Method = q.method
+		e.Method, e.RequestBody = q.method, q.query
 	}
 }
 

@@ -49,14 +49,15 @@ func surt(rawURL, parameter string) string {
 // fragment and session IDs are omitted. The parameters of the query are sorted. The key is in lower
 // case and percent-encoded only where necessary.
 func webKey(scheme, rest, parameter string) string {
-	rest = strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(rest)
+	breaks := strings.NewReplacer("\t", "", "\r", "", "\n", "")
+	rest = breaks.Replace(rest)
 	rest, _, _ = strings.Cut(strings.TrimLeft(rest, "/"), "#")
 	authority, path, query := rest, "", ""
 	if i := strings.IndexAny(rest, "/?"); i >= 0 {
 		authority, path = rest[:i], rest[i:]
 	}
 	path, query, _ = strings.Cut(path, "?")
-	if parameter != "" {
+	if parameter, _, _ = strings.Cut(breaks.Replace(parameter), "#"); parameter != "" {
 		query = strings.TrimPrefix(query+"&"+parameter, "&")
 	}
 	key := hostKey(scheme, authority) + ")" + pathKey(path)

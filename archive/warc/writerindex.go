@@ -21,10 +21,10 @@ func (w *Writer) finishIndex() error {
 // indexRecords writes the index lines of records. places has their offsets and the end of the last
 // one.
 func (w *Writer) indexRecords(list []*Draft, offsets []int64) error {
-	requests := make(map[string]int64)
+	requests := make(map[string]int)
 	for i, d := range list {
 		if d.Header.Type() == Request {
-			requests[d.Header.Get("WARC-Concurrent-To")] = offsets[i]
+			requests[d.Header.Get("WARC-Concurrent-To")] = i
 		}
 	}
 	var lines []byte
@@ -39,7 +39,12 @@ func (w *Writer) indexRecords(list []*Draft, offsets []int64) error {
 		e.Mime = bareType(e.Mime)
 		e.URL, e.Date, e.File = d.Header.TargetURI(), d.Header.Date(), filepath.Base(w.name())
 		e.Offset, e.Length = offsets[i], offsets[i+1]-offsets[i]
-		e.Request = requests[d.Header.Get("WARC-Record-ID")]
+		if i, ok := requests[d.Header.Get("WARC-Record-ID")]; ok {
+			e.Request = offsets[i]
+			if e.Method != "" && list[i].Block != nil {
+				_, e.RequestBody, _ = readRequest(list[i].Block.Reader(0))
+			}
+		}
 		lines = e.AppendTo(lines)
 	}
 	_, err := w.index.Write(lines)

@@ -28,6 +28,10 @@ func writeIndex(name string) error {
 		return failure.File(err)
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return failure.File(err)
+	}
 	tmp, err := os.CreateTemp(filepath.Dir(name), ".cdxj-*")
 	if err != nil {
 		return failure.File(err)
@@ -38,7 +42,8 @@ func writeIndex(name string) error {
 	if err := warc.WriteIndex(out, f, filepath.Base(name)); err != nil {
 		return failure.File(fmt.Errorf("%s: %w", name, err))
 	}
-	if err := errors.Join(out.Flush(), tmp.Chmod(0o644), tmp.Close()); err != nil {
+	mode := info.Mode().Perm() & 0o644 // the index has URLs and forms of the archive
+	if err := errors.Join(out.Flush(), tmp.Chmod(mode|0o200), tmp.Close()); err != nil {
 		return failure.File(err)
 	}
 	return failure.File(os.Rename(tmp.Name(), warc.IndexName(name)))
