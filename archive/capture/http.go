@@ -233,6 +233,10 @@ func (r *recording) responseRecord(m *message, err error) (d *warc.Draft, protoc
 		}
 	}
 	payload := digest.SHA256(sum)
+	if resp.StatusCode == http.StatusNotModified && m.validator() != "" {
+		payload = ""
+		r.seen.latest(r.target).makeUnmodified(&d.Header)
+	}
 	d.Header.Add("WARC-Payload-Digest", payload)
 	login := m.variant.HasLogin() || !r.foreign && m.variant.HasCookies()
 	r.addCacheKey(&d.Header, m.variant, login, strings.Join(resp.Header["Vary"], ","))
@@ -241,6 +245,9 @@ func (r *recording) responseRecord(m *message, err error) (d *warc.Draft, protoc
 		d.Header.Add("WARC-Truncated", cmp.Or(truncationReason(err), "unspecified"))
 	}
 	mime := resp.Header.Get("Content-Type")
+	if d.Header.Type() == warc.Revisit {
+		mime = "warc/revisit"
+	}
 	d.Index = &warc.IndexEntry{Mime: mime, Status: resp.StatusCode, Digest: payload}
 	if method != http.MethodGet {
 		d.Index.Method = method

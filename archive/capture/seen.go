@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/netip"
 	"strings"
 	"sync"
@@ -23,6 +24,7 @@ const maxSeen = 1 << 20
 type Seen struct {
 	mu   sync.Mutex
 	list map[string]archivedRecord // by digest
+	urls map[string]string         // the digest of the latest complete content, by URL
 }
 
 type archivedRecord struct {
@@ -33,7 +35,9 @@ type archivedRecord struct {
 }
 
 // NewSeen returns an empty Seen.
-func NewSeen() *Seen { return &Seen{list: make(map[string]archivedRecord)} }
+func NewSeen() *Seen {
+	return &Seen{list: make(map[string]archivedRecord), urls: make(map[string]string)}
+}
 
 var errFull = errors.New("enough")
 
@@ -61,6 +65,9 @@ func (s *Seen) Load(index io.Reader) error {
 		known++
 		if _, ok := s.list[digest]; !ok {
 			s.list[digest] = archivedRecord{url: e.URL, date: e.Date}
+		}
+		if e.Status == http.StatusOK && e.Method == "" {
+			s.setLatest(e.URL, digest)
 		}
 		return nil
 	})
@@ -127,6 +134,7 @@ func (s *Seen) claim(
 		e, ok := s.list[digest]
 		switch {
 		case ok && e.written == nil:
+			s.setLatest(url, digest)
 			return e, true, false
 		case ok && !wait, !ok && len(s.list) >= maxSeen:
 			return archivedRecord{}, false, false
@@ -148,19 +156,53 @@ func (s *Seen) resolve(digest string, written bool) {
 	close(e.written)
 	if e.written = nil; written {
 		s.list[digest] = e
+		s.setLatest(e.url, digest)
 	} else {
 		delete(s.list, digest)
 	}
 }
 
+// setLatest sets the digest of the latest content of a URL. s.mu must be held.
+func (s *Seen) setLatest(url, digest string) {
+	if _, ok := s.urls[url]; ok || len(s.urls) < maxSeen {
+		s.urls[url] = digest
+	}
+}
+
+// latest returns the record with the latest content of a URL, or the zero value if it is unknown.
+func (s *Seen) latest(url string) archivedRecord {
+	if s == nil {
+		return archivedRecord{}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.list[s.urls[url]]
+	if !ok || e.written != nil {
+		return archivedRecord{}
+	}
+	return e
+}
+
 func (e archivedRecord) makeRevisit(h *warc.Header) {
+	e.refer(h, "identical-payload-digest")
+	h.Add("WARC-Truncated", "length") // the payload is omitted (WARC/1.1, section 6.7.2)
+}
+
+// makeUnmodified turns h into the header of a revisit of e, which the server did not modify. The zero
+// value stands for a record in an unknown archive. The payload is that of the earlier record, so its
+// digest is not that of the empty response (WARC/1.1, section 6.7.3).
+func (e archivedRecord) makeUnmodified(h *warc.Header) { e.refer(h, "server-not-modified") }
+
+func (e archivedRecord) refer(h *warc.Header, profile string) {
 	for i := range *h {
 		if (*h)[i].Name == "WARC-Type" {
 			(*h)[i].Value = warc.Revisit
 		}
 	}
-	h.Add("WARC-Profile", "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest")
-	h.Add("WARC-Truncated", "length") // the payload is omitted (WARC/1.1, section 6.7.2)
+	h.Add("WARC-Profile", "http://netpreserve.org/warc/1.1/revisit/"+profile)
+	if e.url == "" {
+		return
+	}
 	if e.id != "" {
 		h.Add("WARC-Refers-To", "<"+e.id+">")
 	}

@@ -138,7 +138,7 @@ func (a *Archive) lacksContent(c *snapshot) bool {
 		}
 		p, _ = a.byID(x.Content)
 	default:
-		return false
+		return c.status == http.StatusNotModified
 	}
 	_, _, _, done, err := a.payload(p, 0)
 	if err == nil {

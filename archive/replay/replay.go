@@ -309,7 +309,7 @@ func applyRange(req *fetch.Request, resp *fetch.Response, b *body, size int64) {
 	resp.Range, resp.Total, resp.Size = r, size, r.Length
 }
 
-var errMissingContent = errors.New("revisit record refers to missing content")
+var errMissingContent = errors.New("a record refers to missing content")
 
 // maxHops limits chains of revisits. A record to which a revisit refers may have become a revisit
 // when archives were merged.

@@ -98,20 +98,26 @@ func (a *Archive) httpResponse(c *snapshot, req *http.Request) (*http.Response, 
 	if err != nil {
 		return nil, err
 	}
-	for hops := 0; rec.Type() == warc.Revisit && rec.Length == 0; hops++ { // without a head of its own
+	var resp *http.Response
+	for hops := 0; ; hops++ {
+		bare := rec.Type() == warc.Revisit && rec.Length == 0 // without a head of its own
+		if !bare {
+			if resp, err = message(rec, req); err != nil {
+				done()
+				return nil, err
+			}
+			if resp.StatusCode != http.StatusNotModified || isConditional(req) {
+				break
+			}
+		}
 		p := a.origin(rec)
 		done()
 		if p.file == nil || hops > maxHops {
-			return nil, errMissingContent
+			return nil, missingContentError(bare)
 		}
 		if rec, done, err = a.read(p); err != nil {
 			return nil, err
 		}
-	}
-	resp, err := message(rec, req)
-	if err != nil {
-		done()
-		return nil, err
 	}
 	var cutOff error
 	if rec.Incomplete() != "" {
@@ -153,6 +159,17 @@ func (a *Archive) httpResponse(c *snapshot, req *http.Request) (*http.Response, 
 		return verifyRedirect(resp)
 	}
 	return resp, nil
+}
+
+func isConditional(req *http.Request) bool {
+	return req.Header.Get("If-None-Match") != "" || req.Header.Get("If-Modified-Since") != ""
+}
+
+func missingContentError(bare bool) error {
+	if bare {
+		return errMissingContent
+	}
+	return fmt.Errorf("%w: the server sent 304 Not Modified, so it is in an earlier archive", errMissingContent)
 }
 
 // verifyRedirect reads the body of resp, unless it is unusually long, because a redirect is followed

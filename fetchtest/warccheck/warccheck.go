@@ -146,13 +146,28 @@ func (r *Record) check() error {
 	case "response":
 		return r.checkHTTP()
 	case "revisit":
-		for _, n := range []string{"WARC-Profile", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date", "WARC-Payload-Digest"} {
-			if r.Field(n) == "" {
-				return fmt.Errorf("it has no %s", n)
-			}
-		}
+		return r.checkRevisit()
 	default:
 		return fmt.Errorf("its type is %q", r.Type)
+	}
+	return nil
+}
+
+const unmodified = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+
+// checkRevisit checks the fields of a profile. The payload of a record that the server did not modify is
+// that of an earlier record, which may be unknown (clause 6.7.3).
+func (r *Record) checkRevisit() error {
+	if r.Field("WARC-Profile") == unmodified {
+		if r.Field("WARC-Payload-Digest") != "" {
+			return fmt.Errorf("it has the digest of another payload")
+		}
+		return nil
+	}
+	for _, n := range []string{"WARC-Profile", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date", "WARC-Payload-Digest"} {
+		if r.Field(n) == "" {
+			return fmt.Errorf("it has no %s", n)
+		}
 	}
 	return nil
 }
@@ -215,7 +230,9 @@ func relations(list []*Record) error {
 		}
 		if id := r.Field("WARC-Refers-To"); id != "" {
 			first := ids[id]
-			if first == nil || first.Field("WARC-Payload-Digest") != r.Field("WARC-Payload-Digest") ||
+			same := r.Field("WARC-Profile") == unmodified || first != nil &&
+				first.Field("WARC-Payload-Digest") == r.Field("WARC-Payload-Digest")
+			if first == nil || !same ||
 				first.Field("WARC-Target-URI") != r.Field("WARC-Refers-To-Target-URI") ||
 				first.Field("WARC-Date") != r.Field("WARC-Refers-To-Date") {
 				return fmt.Errorf("record %d is a revisit of something else", i+1)
