@@ -248,7 +248,16 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 // Files returns the WARC files.
 func (r *Reader) Files() []File { return r.files }
 
-// Verify checks the members against the description and calls report for each problem.
+// IsSigned reports whether the file has a signature (WACZ Signing and Verification 0.1.0). Verify does not
+// check it.
+func (r *Reader) IsSigned() bool {
+	text, err := r.read(digestFile)
+	var own struct{ SignedData map[string]any }
+	return err == nil && (json.Unmarshal(text, &own) != nil || len(own.SignedData) > 0)
+}
+
+// Verify checks the members against the description and calls report for each problem. Nothing is
+// checked against a signature.
 func (r *Reader) Verify(report func(text string)) {
 	var about description
 	text, err := r.read(packageFile)
@@ -260,11 +269,17 @@ func (r *Reader) Verify(report func(text string)) {
 		return
 	}
 	if own, err := r.read(digestFile); err == nil {
-		var stored struct{ Hash string }
+		var stored struct {
+			Hash       string
+			SignedData struct{ Hash string }
+		}
 		sum := sha256.New()
 		sum.Write(text)
-		if json.Unmarshal(own, &stored) != nil || stored.Hash != digest.SHA256(sum) {
+		switch err, want := json.Unmarshal(own, &stored), digest.SHA256(sum); {
+		case err != nil || stored.Hash != want:
 			report(packageFile + ": digest mismatch")
+		case stored.SignedData.Hash != "" && stored.SignedData.Hash != want:
+			report(digestFile + ": the signature is that of another file")
 		}
 	}
 	described := make(map[string]bool)

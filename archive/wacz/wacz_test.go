@@ -238,6 +238,36 @@ func TestUntrustedFiles(t *testing.T) {
 	}
 }
 
+// A signature is not checked, which a caller can tell; it must be that of the file.
+func TestSignedFiles(t *testing.T) {
+	t.Parallel()
+	one := record("resource", "x:1", "text/plain", "a")
+	about := fmt.Sprintf(`{"resources":[{"path":"archive/a.warc","hash":"md5:x","bytes":%d}]}`, len(one))
+	sum := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(about)))
+	for _, tt := range []struct {
+		name, own string
+		signed    bool
+		problems  int
+	}{
+		{"unsigned", `{"hash":"` + sum + `"}`, false, 0},
+		{"signed", `{"hash":"` + sum + `","signedData":{"hash":"` + sum + `","signature":"AAAA","publicKey":"AAAA"}}`, true, 0},
+		{"signed by a server", `{"hash":"` + sum + `","signedData":{"signature":"AAAA","domain":"h.example"}}`, true, 0},
+		{"another file", `{"hash":"` + sum + `","signedData":{"hash":"sha256:00","signature":"AAAA"}}`, true, 1},
+		{"unreadable", `{"hash":"` + sum + `","signedData":"AAAA"}`, true, 1},
+	} {
+		file := zipped(t, zip.Store, "archive/a.warc", one, "datapackage-digest.json", tt.own, "datapackage.json", about)
+		r, err := wacz.NewReader(bytes.NewReader(file), int64(len(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		problems := 0
+		r.Verify(func(text string) { problems++ })
+		if r.IsSigned() != tt.signed || problems != tt.problems {
+			t.Errorf("%s: signed %v, %d problems", tt.name, r.IsSigned(), problems)
+		}
+	}
+}
+
 func FuzzReader(f *testing.F) {
 	f.Add(packed(f))
 	f.Add(zipped(f, zip.Store, "archive/a.warc", "x"))

@@ -39,6 +39,9 @@ func verifyPacked(out io.Writer, name string) error {
 			problems++
 			fmt.Fprintf(out, "%s: %s\n", fetch.Printable(name), fetch.Printable(text))
 		})
+		if packed.IsSigned() {
+			fmt.Fprintf(out, "%s: signature not checked\n", fetch.Printable(name))
+		}
 		if problems > 0 {
 			return &fetch.Error{Code: fetch.ErrProtocol,
 				Err: fmt.Errorf("%s in %s", quantity(problems, "problem"), name)}
