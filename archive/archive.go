@@ -40,9 +40,11 @@ const (
 	WARC    Kind = "archive"
 	Mailbox Kind = "mailbox"
 	Mirror  Kind = "mirror"
+	HAR     Kind = "HTTP Archive" // see Importer.HAR
+	MHTML   Kind = "page in one file"
 )
 
-var errKind = errors.New("archive: not a WARC, ARC or WACZ file, a mailbox (mbox, Maildir) " +
+var errKind = errors.New("archive: not a WARC, ARC, WACZ, HAR or MHTML file, a mailbox (mbox, Maildir) " +
 	"or a mirror with a state file (-m or -N)")
 
 // KindOf returns the kind of a file or directory.
@@ -64,10 +66,19 @@ func KindOf(path string) (Kind, error) {
 		return "", err
 	}
 	defer f.Close()
-	begin := make([]byte, 5)
+	begin := make([]byte, 4<<10)
 	n, _ := io.ReadFull(f, begin)
-	if string(begin[:n]) == "From " {
+	start := bytes.TrimSpace(bytes.TrimPrefix(begin[:n], []byte("\ufeff")))
+	head, _ := message.SplitHead(begin[:n])
+	header := message.ParseHeader(head)
+	switch {
+	case bytes.HasPrefix(begin, []byte("From ")):
 		return Mailbox, nil
+	case bytes.HasPrefix(start, []byte("{")) && bytes.Contains(start, []byte(`"log"`)):
+		return HAR, nil
+	case strings.HasPrefix(strings.ToLower(header.Get("Content-Type")), "multipart/related") &&
+		header.Get("Mime-Version") != "":
+		return MHTML, nil
 	}
 	for _, magic := range []string{
 		"WARC/", "filed", "PK\x03\x04", "\x1f\x8b", "\x28\xb5\x2f\xfd", "\x5d\x2a\x4d\x18",

@@ -237,7 +237,7 @@ func TestImportMirror(t *testing.T) {
 
 func checkUnknownKind(t *testing.T, err error) {
 	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), "not a WARC, ARC or WACZ file, a mailbox (mbox, Maildir) or a mirror") {
+	if err == nil || !strings.Contains(err.Error(), "not a WARC, ARC, WACZ, HAR or MHTML file, a mailbox (mbox, Maildir) or a mirror") {
 		t.Errorf("error %v, want that the kind is unknown", err)
 	}
 }

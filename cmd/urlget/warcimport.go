@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -17,7 +18,7 @@ import (
 func warcImportCommand(p *program) *cobra.Command {
 	return p.define(flags.Merge, &cobra.Command{
 		Use:   "import --warc FILE FROM...",
-		Short: "Import archives, mailboxes (mbox, Maildir) and mirrors",
+		Short: "Import archives, pages (HAR, MHTML), mailboxes (mbox, Maildir) and mirrors",
 		Args:  needFile,
 		RunE:  p.runs(runImport),
 	})
@@ -92,6 +93,24 @@ func importOne(ctx context.Context, m *archive.Importer, name string) error {
 		return m.Mailbox(ctx, name)
 	case kind == archive.Mirror:
 		return m.Mirror(ctx, name)
+	case kind == archive.HAR, kind == archive.MHTML:
+		return importFile(ctx, m, kind, name)
 	}
 	return eachWARC(name, func(name string, file io.ReaderAt) error { return m.WARC(ctx, file, name) })
+}
+
+func importFile(ctx context.Context, m *archive.Importer, kind archive.Kind, name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if kind == archive.HAR {
+		return m.HAR(ctx, f, name)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return m.MHTML(ctx, f, name, info.ModTime())
 }

@@ -127,7 +127,7 @@ var layers = []layer{
 		{packages: "queue/otel", imports: []string{"fetch", "fetch/job", "fetch/middleware/otel", "queue"}, modules: []string{"go.opentelemetry.io/otel"}},
 		{packages: "queue/queuetest", imports: []string{"fetch", "queue", "queue/internal/artefact"}},
 		{packages: "archive", imports: append(core[:len(core):len(core)], "archive/warc", "archive/capture", "archive/internal/*", "fetch/message",
-			"fetch/download", "fetch/retry", "crawl", "crawl/mirror", "internal/mailbox")},
+			"fetch/download", "fetch/retry", "crawl", "crawl/mirror", "internal/mailbox"), modules: []string{"golang.org/x/net/http/httpguts"}},
 		{packages: "archive/cache", imports: append(core[:len(core):len(core)], "archive/replay")},
 		{packages: "archive/memento", imports: append(core[:len(core):len(core)], "internal/codec/weblink")},
 		{packages: "archive/replay", imports: append(core[:len(core):len(core)], "archive/warc", "archive/wacz", "archive/internal/*", "protocols/http")},
