@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"sync"
 
@@ -30,7 +29,7 @@ var errTooMany = fmt.Errorf("replay: more than %d records and no index", maxReco
 // An Archive is a set of WARC files and the positions of their records. The positions come from an
 // index next to each file, or from reading the file once. An Archive is safe for concurrent use.
 type Archive struct {
-	files   []*os.File
+	files   []File
 	indexes []recordIndex
 	growing *growingIndex // one of indexes; nil without Follow
 
@@ -56,17 +55,31 @@ type Archive struct {
 func Open(paths ...string) (*Archive, error) { return open(maxRecords, paths) }
 
 func open(limit int, paths []string) (*Archive, error) {
+	var files []File
+	for _, path := range paths {
+		f, err := OpenFile(path)
+		if err != nil {
+			for _, f := range files {
+				f.Close()
+			}
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return openFiles(limit, files)
+}
+
+// OpenFiles is Open for open files. Those on a server have no index next to them, so WARC files among
+// them are read once. Close closes the files, and OpenFiles does so if it returns an error.
+func OpenFiles(files ...File) (*Archive, error) { return openFiles(maxRecords, files) }
+
+func openFiles(limit int, files []File) (*Archive, error) {
 	a := &Archive{
 		recordsLeft: limit, maxCached: maxCachedURLs, lines: limit * (maxPacked / maxRecords),
-		scanned: newTable(), cached: [2]*table{newTable(), newTable()},
+		scanned: newTable(), cached: [2]*table{newTable(), newTable()}, files: files,
 	}
-	for _, path := range paths {
-		f, err := os.Open(path)
-		if err == nil {
-			a.files = append(a.files, f)
-			err = a.add(f)
-		}
-		if err != nil {
+	for _, f := range files {
+		if err := a.add(f); err != nil {
 			return nil, errors.Join(err, a.Close())
 		}
 	}
@@ -120,18 +133,17 @@ func (a *Archive) Len() int {
 	return n
 }
 
-func (a *Archive) add(f *os.File) error {
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
+func (a *Archive) add(f File) error {
 	begin := make([]byte, len(zipMagic))
 	if f.ReadAt(begin, 0); string(begin) == zipMagic {
-		return a.addWACZ(f, info.Size())
+		return a.addWACZ(f)
 	}
-	covered, err := a.openIndex(f, info.Size())
-	if err != nil || covered == info.Size() && covered > 0 {
-		return err
+	covered := int64(0)
+	if local, ok := f.(localFile); ok {
+		var err error
+		if covered, err = a.openIndex(local); err != nil || covered == local.size && covered > 0 {
+			return err
+		}
 	}
 	return a.scan(f, f.Name(), covered)
 }

@@ -26,10 +26,11 @@ type growingIndex struct {
 // to it (see [warc.WriterOptions]). Requests find the records that the index has by then. Follow must be
 // called before the first request, and only once.
 func (a *Archive) Follow(path string) error {
-	f, err := os.Open(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
+	f := localFile{File: file}
 	a.files = append(a.files, f)
 	index, err := os.Open(warc.IndexName(path))
 	if err != nil {

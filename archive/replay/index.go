@@ -51,7 +51,7 @@ type location struct {
 // A cdxjIndex is a CDXJ file that covers the start of a WARC file.
 type cdxjIndex struct {
 	file    *os.File
-	archive *os.File
+	archive localFile
 	covered int64
 	lines   []line // sorted by hash
 }
@@ -69,7 +69,7 @@ var numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 
 // openIndex opens the index of a WARC file, if there is one, and returns the number of bytes it
 // covers.
-func (a *Archive) openIndex(f *os.File, size int64) (covered int64, err error) {
+func (a *Archive) openIndex(f localFile) (covered int64, err error) {
 	own := warc.IndexName(f.Name())
 	shared := numbered().ReplaceAllString(strings.TrimSuffix(own, ".cdxj"), "") + ".cdxj"
 	for _, name := range []string{own, shared} {
@@ -82,8 +82,8 @@ func (a *Archive) openIndex(f *os.File, size int64) (covered int64, err error) {
 		}
 		x := &cdxjIndex{file: file, archive: f}
 		x.covered, err = warc.Covered(file, filepath.Base(f.Name()))
-		// If it covers more than size, it is the index of another file.
-		if err == nil && x.covered > 0 && x.covered <= size {
+		// If it covers more than the file, it is the index of another file.
+		if err == nil && x.covered > 0 && x.covered <= f.size {
 			if err = x.load(); err == nil {
 				a.indexes = append(a.indexes, x)
 				return x.covered, nil

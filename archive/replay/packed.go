@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
-	"os"
 	"path"
 	"slices"
 	"sort"
@@ -57,8 +56,8 @@ type rareFields struct {
 
 // addWACZ reads the index of a WACZ file. If it has no valid index, the WARC files in it are
 // scanned.
-func (a *Archive) addWACZ(f *os.File, size int64) error {
-	r, err := wacz.NewReader(f, size)
+func (a *Archive) addWACZ(f File) error {
+	r, err := wacz.NewReader(f, f.Size())
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name(), err)
 	}

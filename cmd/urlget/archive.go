@@ -34,8 +34,9 @@ type archives struct {
 	cache   *cache.Options // nil without a cache
 	lock    *os.File       // of the cache; nil if another run has it
 	private bool           // the configuration file has secrets: only the owner may read the archive
-	mu      sync.Mutex     // guards gates
+	mu      sync.Mutex     // guards the fields below
 	gates   *fetch.Client  // asks TimeGates; nil before the first request
+	reader  *fetch.Client  // reads archives on servers; nil before the first one
 }
 
 // Record implements capture for the archive that is written. Before the archive is open, it records
@@ -122,8 +123,11 @@ func (n *network) openArchives(ctx context.Context, args []string) (context.Cont
 		}
 	}
 	if r.Replay != nil {
-		var err error
-		if n.archives.replay, err = replay.Open(r.Replay...); err != nil {
+		files, err := n.openFiles(ctx, r.Replay)
+		if err != nil {
+			return ctx, err
+		}
+		if n.archives.replay, err = replay.OpenFiles(files...); err != nil {
 			return ctx, failure.File(err)
 		}
 		for _, damage := range n.archives.replay.Damage() {
@@ -258,6 +262,9 @@ func (v *archives) close() error {
 	}
 	if v.replay != nil {
 		err = errors.Join(err, failure.File(v.replay.Close()))
+	}
+	if v.reader != nil {
+		v.reader.Close()
 	}
 	return errors.Join(err, v.closeCache())
 }

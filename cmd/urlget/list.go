@@ -37,6 +37,9 @@ func runList(p *program, cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if !p.opts.Listing.Recursive && p.opts.Archive.Replay == nil && areArchives(b.source.args) {
+		return p.listRemote(ctx, b.source.args)
+	}
 	if p.opts.Listing.Recursive {
 		return b.run(ctx, verbFunc(func(ctx context.Context, t *task) outcome {
 			return failed(listTree(ctx, b.jobs.client, p.rep, t.Job))

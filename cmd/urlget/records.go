@@ -59,10 +59,13 @@ func isArchive(name string) bool {
 	if strings.Contains(name, "://") {
 		return false
 	}
-	base := strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
 	info, err := os.Stat(name)
-	return (strings.HasSuffix(base, ".warc") || strings.HasSuffix(base, ".arc") || isPacked(name)) &&
-		err == nil && info.Mode().IsRegular()
+	return hasArchiveSuffix(name) && err == nil && info.Mode().IsRegular()
+}
+
+func hasArchiveSuffix(name string) bool {
+	base := strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
+	return strings.HasSuffix(base, ".warc") || strings.HasSuffix(base, ".arc") || isPacked(name)
 }
 
 // isPacked reports whether a file name has the suffix of a WACZ file, which contains archives.

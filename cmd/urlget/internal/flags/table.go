@@ -237,7 +237,7 @@ func (o *Options) archiveFlags() []Flag {
 		{Name: "warc-cdx", In: archives, Value: &o.Archive.Index, Help: "write an index (CDXJ) next to the archive", Needs: "warc warc-file"},
 		{Name: "warc-dedup", In: archives, Value: &o.Archive.Dedup, Help: "skip records that are in the index `FILE` (CDXJ)", Needs: "warc warc-file"},
 		{Name: "no-warc-compression", In: archives, Value: &o.Archive.Plain, Help: "do not compress the archive", Needs: "warc warc-file"},
-		{Name: "replay", In: online | Serve | MCP, Value: several(&o.Archive.Replay), Help: "replay responses from the archive `FILE`, and request others"},
+		{Name: "replay", In: online | Serve | MCP, Value: several(&o.Archive.Replay), Help: "replay responses from the archive `FILE` (or its URL), and request others"},
 		{Name: "at", In: online | Serve | MCP, Value: parsedBy(&o.Archive.At, parseDate), Help: "retrieve the capture nearest to `DATE`, such as 1997-05-01, from --replay and --timegate, and nothing else"},
 		{Name: "timegate", In: online | Serve | MCP, Value: several(&o.Archive.TimeGates), Help: "with --at: ask the TimeGate `URL` for captures (Memento, RFC 7089)"},
 		{Name: "cache", In: online | Serve, Value: &o.Archive.Cache, Help: "keep what is retrieved as archives in the directory `DIR`, and use it while it is fresh",
