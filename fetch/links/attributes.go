@@ -21,6 +21,7 @@ var sources = map[string]string{
 	"audio": "src", "bgsound": "src", "embed": "src", "frame": "src", "iframe": "src", "img": "src",
 	"input": "src", "script": "src", "source": "src", "track": "src", "video": "src", "object": "data",
 	"body": "background", "table": "background", "td": "background", "th": "background", "tr": "background",
+	"layer": "src",
 	"image": "href", "use": "href", "feimage": "href",
 }
 
@@ -48,11 +49,19 @@ func spansOf(list []span, name string, attrs []html.Attribute) []span {
 				}
 			}
 			continue
-		case "srcset", "imagesrcset":
+		case "srcset", "imagesrcset", "data-srcset", "data-lazy-srcset":
 			if name == "img" || name == "source" || name == "link" {
 				list = append(list, srcset(i, a.Val)...)
 			}
 			continue
+		case "data-src", "data-lazy-src", "data-original": // scripts make them the src
+			if sources[name] == "src" && name != "input" {
+				whole.rel = name
+			}
+		case "value":
+			if param, _ := value(attrs, "name"); name == "param" && isMovie(param) {
+				whole.rel = "object"
+			}
 		case "cite", "longdesc":
 			whole.rel = a.Key
 		case "poster", "lowsrc", "dynsrc":
@@ -64,6 +73,9 @@ func spansOf(list []span, name string, attrs []html.Attribute) []span {
 				whole.rel = "a"
 			}
 		case "content":
+			if whole.rel = preview(name, attrs); whole.rel != "" {
+				break
+			}
 			how, _ := value(attrs, "http-equiv")
 			if s, ok := refresh(i, a.Val); ok && name == "meta" &&
 				strings.EqualFold(strings.TrimSpace(how), "refresh") {
@@ -79,6 +91,27 @@ func spansOf(list []span, name string, attrs []html.Attribute) []span {
 		}
 	}
 	return list
+}
+
+// isMovie reports whether a parameter of an object names its content.
+func isMovie(name string) bool {
+	return strings.EqualFold(name, "movie") || strings.EqualFold(name, "src")
+}
+
+// preview returns the relation of the content of a meta element that names a picture of the page for
+// other sites (https://ogp.me/), or "". The page itself does not show it.
+func preview(name string, attrs []html.Attribute) string {
+	property, ok := value(attrs, "property")
+	if !ok {
+		property, _ = value(attrs, "name")
+	}
+	switch property = strings.ToLower(strings.TrimSpace(property)); property {
+	case "og:image", "og:image:url", "og:image:secure_url", "twitter:image":
+		if name == "meta" {
+			return property
+		}
+	}
+	return ""
 }
 
 // relation returns the relation of an attribute whose value is a single reference, or "". Typed

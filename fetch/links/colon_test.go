@@ -9,7 +9,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-func TestColonsInRelativePaths(t *testing.T) {
+// References are read as browsers read them (URL Standard, section 4.4).
+func TestColonsAndBackslashesInReferences(t *testing.T) {
 	t.Parallel()
 	base := uri.MustParse("http://h/d/")
 	for ref, want := range map[string]string{
@@ -21,6 +22,11 @@ func TestColonsInRelativePaths(t *testing.T) {
 		"/a;b:c":             "http://h/a;b:c",
 		"http://[bad":        "",
 		":x":                 "",
+		`\x\y?a\b#\c`:        "http://h/x/y?a%5Cb#%5Cc",
+		`..\x`:               "http://h/x",
+		`\\g\x`:              "http://g/x",
+		`https:\\g\x`:        "https://g/x",
+		`mailto:a\b`:         `mailto:a%5Cb`,
 	} {
 		entries, _ := links.Read(strings.NewReader(`<a href="`+ref+`">x</a>`), "text/html", base)
 		for e, err := range entries {

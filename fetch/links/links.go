@@ -109,6 +109,7 @@ func entry(base uri.URI, ref, rel string) fetch.Entry {
 // parseRef parses a reference as browsers do: a colon after a character that no scheme has is part of a
 // relative path, as in "site;sub:page.html" (URL Standard, section 4.4, "scheme state").
 func parseRef(ref string) (uri.URI, error) {
+	ref = withSlashes(ref)
 	u, err := uri.ParseRef(ref)
 	if err == nil {
 		return u, nil
@@ -119,6 +120,24 @@ func parseRef(ref string) (uri.URI, error) {
 		return u, err
 	}
 	return uri.ParseRef("./" + ref)
+}
+
+// withSlashes replaces the backslashes of a path and an authority, which browsers read as slashes (URL
+// Standard, section 4.4). References such as "mailto:a" have neither.
+func withSlashes(ref string) string {
+	if strings.IndexByte(ref, '\\') < 0 {
+		return ref
+	}
+	ref = strings.TrimLeft(ref, blanks)
+	scheme, rest, ok := strings.Cut(ref, ":")
+	if ok && isScheme(scheme) && !strings.HasPrefix(rest, "/") && !strings.HasPrefix(rest, `\`) {
+		return ref
+	}
+	end := len(ref)
+	if i := strings.IndexAny(ref, "?#"); i >= 0 {
+		end = i
+	}
+	return strings.ReplaceAll(ref[:end], `\`, "/") + ref[end:]
 }
 
 // isScheme reports whether s has the form of a scheme (RFC 3986, section 3.1).

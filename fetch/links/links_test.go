@@ -256,6 +256,12 @@ func TestHTMLHasMoreReferences(t *testing.T) {
 		name, html string
 		want       []string
 	}{
+		{"images that scripts show", `<img src="data:," data-src="/x" data-srcset="/y 1x"><iframe data-lazy-src=z></iframe><div data-src=w>`,
+			[]string{"img data:,", "img http://h.example/x", "img http://h.example/y", "iframe http://h.example/dir/z"}},
+		{"pictures for other sites", `<meta property="og:image" content="/x"><meta name="twitter:image" content=y><meta name=description content=z>`,
+			[]string{"og:image http://h.example/x", "twitter:image http://h.example/dir/y"}},
+		{"movies and layers", `<param name=Movie value="/x"><param name=color value=y><layer src=z></layer>`,
+			[]string{"object http://h.example/x", "layer http://h.example/dir/z"}},
 		{"a refresh in quotes, with blanks", `<meta http-equiv="refresh" content="0 ; URL = &quot;a;b.html&quot; ">`, []string{"refresh http://h.example/dir/a;b.html"}},
 		{"a refresh by the reference alone", `<meta http-equiv=refresh content="0; b.html"><meta http-equiv=refresh content="0, '/c'">`,
 			[]string{"refresh http://h.example/dir/b.html", "refresh http://h.example/c"}},
