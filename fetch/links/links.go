@@ -27,8 +27,8 @@ func Entries(resp *fetch.Response) (iter.Seq2[fetch.Entry, error], bool) {
 	return Read(resp.Body, resp.ContentType, resp.URL)
 }
 
-// Read returns the links of a document whose URL is base: an HTML page, a style sheet, a sitemap or
-// feed as [XML] does, or a text/uri-list. If the content type has no links, it returns false.
+// Read returns the links of a document whose URL is base: an HTML page, an SVG file, a style sheet,
+// a sitemap or feed as [XML] does, or a text/uri-list. If the content type has no links, it returns false.
 //
 // An HTML page is read as a stream. A base element changes the base of the links after it. The
 // encoding is that of a byte order mark, the content type, an XML declaration or a meta element,
@@ -52,7 +52,7 @@ func Read(r io.Reader, contentType string, base uri.URI) (iter.Seq2[fetch.Entry,
 		return nil, false
 	}
 	switch mediaType {
-	case "text/html", "application/xhtml+xml":
+	case "text/html", "application/xhtml+xml", "image/svg+xml":
 		return readHTML(r, contentType, base), true
 	case "text/css":
 		return styleSheet(r, base), true

@@ -98,6 +98,20 @@ func TestHTMLTypes(t *testing.T) {
 	}
 }
 
+// An SVG file has links, and images that it needs.
+func TestSVGFile(t *testing.T) {
+	t.Parallel()
+	const file = `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><title/><image href="/x"/><a href="y"/><path fill="url(z#g)"/></svg>`
+	entries, ok := links.Read(strings.NewReader(file), "image/svg+xml", base)
+	if !ok {
+		t.Fatal("not read")
+	}
+	want := []string{"image http://h.example/x", "css http://h.example/dir/z#g", "a http://h.example/dir/y"}
+	if got := collect(entries); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestURIList(t *testing.T) {
 	t.Parallel()
 	got := collect(links.URIList(strings.NewReader("# a comment\r\nftp://f/x\r\n\r\nrel/y\nhttp://h:port/\n#\nlast:one"), base))
