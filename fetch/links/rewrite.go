@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -53,7 +54,10 @@ func RewriteHTML(w io.Writer, r io.Reader, contentType string, base uri.URI,
 				changed = withoutHref(&m.attrs)
 			} else {
 				whole := wholeActions(m.name, m.attrs, base, m.query)
-				changed = rewriteTag(m.name, m.attrs, base, m.query, convert) || whole
+				converted := rewriteTag(m.name, m.attrs, base, m.query, convert)
+				if changed = converted || whole; converted {
+					m.attrs = withoutOrigin(m.attrs)
+				}
 			}
 			if changed {
 				raw = m.query.encode(writeTag(m.name, m.attrs, kind == html.SelfClosingTagToken))
@@ -121,6 +125,23 @@ func withoutHref(attrs *[]html.Attribute) bool {
 		}
 	}
 	return false
+}
+
+// withoutOrigin removes the attributes that keep browsers from loading a copy of a resource: files have no
+// origin (HTML, section 2.5.4), and a converted file does not match its digest. A reference to a server
+// keeps them.
+func withoutOrigin(attrs []html.Attribute) []html.Attribute {
+	for _, a := range attrs {
+		if a.Key != "src" && a.Key != "href" {
+			continue
+		}
+		if u, err := parseRef(a.Val); err != nil || u.IsAbs() || strings.HasPrefix(a.Val, "//") {
+			return attrs
+		}
+	}
+	return slices.DeleteFunc(attrs, func(a html.Attribute) bool {
+		return a.Key == "crossorigin" || a.Key == "integrity"
+	})
 }
 
 func rewriteTag(name string, attrs []html.Attribute, base uri.URI, query pageEncoding,
