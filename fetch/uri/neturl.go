@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// NetURL returns u for use with net/http. A request for the result has the path and query of u,
-// byte by byte. The fragment, which is never sent, is omitted. The decoded Path, which net/http
+// NetURL returns u for use with net/http. A request for the result has the path and query of u, byte
+// by byte, except that invalid characters in a path that begins with "//" are encoded. The fragment, which is never sent, is omitted. The decoded Path, which net/http
 // does not send, may contain any byte. NetURL fails if u is not an http or https URL, because
 // net/url splits other URLs differently.
 func (u URI) NetURL() (*url.URL, error) {
@@ -39,12 +39,30 @@ func (u URI) NetURL() (*url.URL, error) {
 			n.User = url.UserPassword(name, password)
 		}
 	}
-	// net/url would write "|" as "%7C". Opaque is sent unchanged, in the absolute form of a
-	// request, which servers and proxies must accept (RFC 9112, section 3.2.2).
-	if n.EscapedPath() != n.RawPath {
-		n.Opaque = "//" + n.Host + n.RawPath
+	switch {
+	case n.EscapedPath() == n.RawPath:
+	case !strings.HasPrefix(n.RawPath, "//"):
+		// net/url would write "|" as "%7C". Opaque is sent unchanged.
+		n.Opaque = n.RawPath
+	default:
+		// net/http takes such an Opaque for the absolute form, which is only for proxies (RFC 9112,
+		// section 3.2.1).
+		n.RawPath = encodeInvalid(n.RawPath)
 	}
 	return n, nil
+}
+
+// encodeInvalid encodes the characters that net/url would not send unchanged.
+func encodeInvalid(path string) string {
+	var b strings.Builder
+	for i := range len(path) {
+		c := path[i : i+1]
+		if c != "%" {
+			c = (&url.URL{Path: c, RawPath: c}).EscapedPath()
+		}
+		b.WriteString(c)
+	}
+	return b.String()
 }
 
 func (u URI) malformed(reason string) *Error {

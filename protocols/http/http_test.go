@@ -217,12 +217,12 @@ func TestPathAsWritten(t *testing.T) {
 	t.Parallel()
 	var got string
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { got = r.RequestURI })
-	for _, proto := range []string{"", "h2"} {
+	for _, proto := range []string{"", "http/1.1", "h2"} {
 		srv := newServer(t, h, proto)
 		c := newClient(t, &fetch.Options{TLS: trust(srv)}, urlhttp.Options{})
 		for _, path := range []string{"/", "/a%2Fb", "/%7Ea/~a", "/a;b=c/d", "/a?b?c", "/?", "/a%20b?c%0D%0Ad", "//a//b/", "/a/./b/../c", "/a|b?c|d"} {
 			drive.MustGet(t, c, srv.URL+path+"#frag")
-			if sent := strings.TrimPrefix(got, srv.URL); sent != path {
+			if got != path { // never the absolute form (RFC 9112, section 3.2.1)
 				t.Errorf("%s: the server got %s", path, got)
 			}
 		}
