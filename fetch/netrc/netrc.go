@@ -22,7 +22,8 @@ type file []entry
 // parse reads a netrc file: the keywords machine, default, login, password, account and macdef,
 // separated by white space. Each except default has a value. As in curl, a value may be in double
 // quotes, with a backslash before a quote or backslash in it. In place of a keyword, "#" starts a
-// comment up to the end of the line. Macro definitions, which end with a blank line, are skipped.
+// comment up to the end of the line. Macro definitions, which end with a blank line, and all other
+// words are skipped: programs have words of their own, such as port and protocol.
 // Errors contain the line number and never the text, which may be a password.
 func parse(r io.Reader) (file, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxSize+1))
@@ -45,6 +46,9 @@ func parse(r io.Reader) (file, error) {
 		case "default":
 			f = append(f, entry{})
 			continue
+		case "machine", "login", "password", "account", "macdef":
+		default:
+			continue
 		}
 		value, err := s.next(false)
 		switch {
@@ -59,7 +63,7 @@ func parse(r io.Reader) (file, error) {
 			s.skipMacro()
 			continue
 		case len(f) == 0:
-			return nil, s.wrong("a word before the first machine")
+			continue // it belongs to no machine
 		}
 		last := &f[len(f)-1]
 		switch word {
@@ -69,8 +73,6 @@ func parse(r io.Reader) (file, error) {
 			last.Password = value
 		case "account":
 			last.Account = value
-		default:
-			return nil, s.wrong("unknown word")
 		}
 	}
 }
@@ -121,7 +123,7 @@ func (s *scanner) next(keyword bool) (string, error) {
 		return "", nil
 	case s.text == "":
 		return "", s.wrong("a value is missing")
-	case s.text[0] == '"' && !keyword:
+	case s.text[0] == '"': // for a keyword, it is the value of an unknown one
 		return s.quoted()
 	}
 	end := strings.IndexAny(s.text, blanks)
