@@ -22,7 +22,7 @@ func withoutReplacedLogin(o *flags.Options, u uri.URI) uri.URI {
 	_, hasPassword := u.Password()
 	switch {
 	case !has || strings.Contains(user, ";"): // ;AUTH= (mail) is more than a user name
-	case o.Login.User != "":
+	case o.Login.HasUser:
 		return u.WithoutUserinfo()
 	case hasPassword && (o.Login.HasPassword || o.Login.Ask || o.Login.Netrc || o.Login.NetrcFile != ""):
 		if v, err := u.WithUser(user); err == nil {
@@ -104,6 +104,11 @@ func (l *logins) userFor(ctx context.Context, ch fetch.Challenge) string {
 	return ch.User
 }
 
+// hasUser reports whether the user of userFor is known. The empty name of --user :TOKEN is.
+func (l *logins) hasUser(ctx context.Context, ch fetch.Challenge) bool {
+	return l.userFor(ctx, ch) != "" || l.opts.Login.HasUser && l.isNamed(ctx, ch)
+}
+
 type flagLogin struct {
 	logins *logins
 	mu     sync.Mutex
@@ -114,7 +119,7 @@ type flagLogin struct {
 func (l *flagLogin) Credential(ctx context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 	s := l.logins.opts
 	user := l.logins.userFor(ctx, ch)
-	if ch.Attempt > 1 || !l.logins.isNamed(ctx, ch) || user == "" || !s.Login.HasPassword && !s.Login.Ask {
+	if ch.Attempt > 1 || !l.logins.isNamed(ctx, ch) || !l.logins.hasUser(ctx, ch) || !s.Login.HasPassword && !s.Login.Ask {
 		return fetch.Credential{}, fetch.ErrAuth
 	}
 	if !s.Login.Ask {
@@ -145,7 +150,7 @@ func (l *flagLogin) ask(ctx context.Context, ch fetch.Challenge, user string) (s
 func (l *flagLogin) Source(ch fetch.Challenge) string {
 	s := l.logins.opts
 	switch {
-	case !l.logins.isNamed(context.Background(), ch) || l.logins.userFor(context.Background(), ch) == "":
+	case !l.logins.isNamed(context.Background(), ch) || !l.logins.hasUser(context.Background(), ch):
 		return ""
 	case s.Login.Ask:
 		return "terminal (--ask-password)"

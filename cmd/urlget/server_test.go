@@ -172,6 +172,14 @@ func pages() http.Handler {
 		}
 		io.WriteString(w, "treasure")
 	})
+	mux.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) {
+		if user, password, ok := r.BasicAuth(); !ok || user != "" || password != "token" {
+			w.Header().Set("WWW-Authenticate", `Basic realm="the vault"`)
+			http.Error(w, "no", http.StatusUnauthorized)
+			return
+		}
+		io.WriteString(w, "treasure")
+	})
 	mux.HandleFunc("/echo", func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, r.RemoteAddr+"\n"+r.Host+"\n")
 		r.Header.Write(w)

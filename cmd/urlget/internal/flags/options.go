@@ -242,6 +242,7 @@ type Trust struct {
 type Login struct {
 	User, Password string
 	PasswordFile   string
+	HasUser        bool // User is known, perhaps as ""
 	HasPassword    bool // Password is known, perhaps as ""
 	Ask            bool
 	Netrc, NoNetrc bool
@@ -328,8 +329,8 @@ func New() *Options {
 // and the number of parallel transfers. Call Check first.
 func (o *Options) Complete() error {
 	l, m := &o.Login, &o.Many
-	user, password, _ := strings.Cut(l.User, ":")
-	l.User = user
+	user, password, colon := strings.Cut(l.User, ":")
+	l.User, l.HasUser = user, user != "" || colon
 	l.HasPassword = password != "" || o.Given("password") || l.PasswordFile != ""
 	var err error
 	switch {
