@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/httpauth"
 )
 
 type proxyChoice struct {
@@ -226,8 +227,28 @@ func (e *env) dialProxy(ctx context.Context, p uri.URI, port uint16) (net.Conn, 
 
 const maxConnectReply = 64 << 10
 
-// dialCONNECT opens a tunnel with the CONNECT method of HTTP (RFC 9110, section 9.3.6).
+// maxTunnels limits the connections to a proxy for one tunnel: one for the challenge, one for the
+// login, and one more if its nonce has expired.
+const maxTunnels = 3
+
+// dialCONNECT opens a tunnel with the CONNECT method of HTTP (RFC 9110, section 9.3.6). It sends the
+// credentials of the proxy's URL as Basic, or as Digest if the proxy requires it.
 func (e *env) dialCONNECT(ctx context.Context, p uri.URI, addr string) (net.Conn, error) {
+	var login *httpauth.Digest
+	for n := 1; ; n++ {
+		c, offered, err := e.dialConnectProxy(ctx, p, addr, login)
+		if offered == nil || login != nil && !offered.Stale || n == maxTunnels {
+			return c, err
+		}
+		login = offered
+	}
+}
+
+// dialConnectProxy makes one attempt with a login; nil means Basic. If the proxy refuses it and the
+// attempt can be repeated with Digest, it returns offered.
+func (e *env) dialConnectProxy(
+	ctx context.Context, p uri.URI, addr string, login *httpauth.Digest,
+) (tunnel net.Conn, offered *httpauth.Digest, err error) {
 	port := uint16(3128)
 	switch p.Scheme() {
 	case "http":
@@ -237,7 +258,7 @@ func (e *env) dialCONNECT(ctx context.Context, p uri.URI, addr string) (net.Conn
 	}
 	c, err := e.dialProxy(ctx, p, port)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	raw := c
 	stop := context.AfterFunc(ctx, func() { raw.Close() })
@@ -246,19 +267,19 @@ func (e *env) dialCONNECT(ctx context.Context, p uri.URI, addr string) (net.Conn
 		conn := NewConn(context.Background(), c, Timeouts{Connect: e.client.timeouts.Connect})
 		if err := conn.Handshake(withoutValues{ctx}, e.tlsConfig(p.Host())); err != nil {
 			stop()
-			return nil, err
+			return nil, nil, err
 		}
 		c = conn.NetConn()
 	}
-	err = e.connect(ctx, c, p, addr)
+	offered, err = e.connect(c, p, addr, login)
 	if !stop() {
-		err = context.Cause(ctx)
+		offered, err = nil, context.Cause(ctx)
 	}
 	if err != nil {
 		c.Close()
-		return nil, err
+		return nil, offered, err
 	}
-	return c, nil
+	return c, nil, nil
 }
 
 // withoutValues is a context without the values of its parent, by which a function of the TLS
@@ -267,22 +288,53 @@ type withoutValues struct{ context.Context }
 
 func (withoutValues) Value(any) any { return nil }
 
-// connect requests the tunnel on c. It sends the credentials of the proxy's URL with the first
-// request, as basic authentication, because most proxies close the connection after a 407 response.
-func (e *env) connect(ctx context.Context, c net.Conn, p uri.URI, addr string) error {
+// connect requests the tunnel on c. Basic is sent without a challenge, because most proxies close the
+// connection after a 407 response. See dialConnectProxy for login and offered.
+func (e *env) connect(
+	c net.Conn, p uri.URI, addr string, login *httpauth.Digest,
+) (offered *httpauth.Digest, err error) {
 	req := &http.Request{
 		Method: http.MethodConnect,
 		URL:    &url.URL{Opaque: addr},
 		Host:   addr,
 		Header: http.Header{"User-Agent": {e.client.opts.Identity.UserAgent}},
 	}
-	if user, ok := p.User(); ok {
+	user, hasUser := p.User()
+	if hasUser {
 		password, _ := p.Password()
-		req.Header.Set("Proxy-Authorization",
-			"Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
+		value := "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
+		if login != nil {
+			if value, err = login.Authorization(req, addr, user, password); err != nil {
+				return nil, &Error{Code: ErrAuth, Err: err}
+			}
+		}
+		req.Header.Set("Proxy-Authorization", value)
 	}
+	resp, err := requestTunnel(c, req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode/100 == 2 {
+		return nil, nil
+	}
+	refused := &Error{Code: ErrRefused, Reply: Reply{Code: resp.StatusCode, Text: strings.TrimSpace(resp.Status[3:])},
+		Err: fmt.Errorf("the proxy %s did not connect to %s", p.WithoutUserinfo(), addr)}
+	switch resp.StatusCode {
+	case http.StatusProxyAuthRequired, http.StatusUnauthorized: // tinyproxy sends 401 for a wrong password
+		refused.Code, refused.Hint = ErrAuth, proxyLoginHint
+		for _, ch := range httpauth.Challenges(resp.Header.Values("Proxy-Authenticate")) {
+			if hasUser && offered == nil {
+				offered = httpauth.NewDigest(ch)
+			}
+		}
+	}
+	return offered, refused
+}
+
+// requestTunnel sends a request and returns the head of the final response.
+func requestTunnel(c net.Conn, req *http.Request) (*http.Response, error) {
 	if err := req.Write(c); err != nil {
-		return err
+		return nil, err
 	}
 	// Read one byte at a time, because the bytes after the header belong to the tunnel.
 	head := &headerReader{conn: c, left: maxConnectReply}
@@ -293,19 +345,9 @@ func (e *env) connect(ctx context.Context, c net.Conn, p uri.URI, addr string) e
 		resp, err = http.ReadResponse(src, req)
 	}
 	if err != nil {
-		return &Error{Code: ErrProtocol, Err: fmt.Errorf("response of the proxy to CONNECT: %w", err)}
+		return nil, &Error{Code: ErrProtocol, Err: fmt.Errorf("response of the proxy to CONNECT: %w", err)}
 	}
-	if resp.StatusCode/100 == 2 {
-		return nil
-	}
-	refused := &Error{Code: ErrRefused,
-		Reply: Reply{Code: resp.StatusCode, Text: strings.TrimSpace(resp.Status[3:])},
-		Err:   fmt.Errorf("the proxy %s did not connect to %s", p.WithoutUserinfo(), addr)}
-	switch resp.StatusCode {
-	case http.StatusProxyAuthRequired, http.StatusUnauthorized: // tinyproxy sends 401 for a wrong password
-		refused.Code, refused.Hint = ErrAuth, proxyLoginHint
-	}
-	return refused
+	return resp, nil
 }
 
 const proxyLoginHint = "add the user name and password to the proxy URL"

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/md5"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,7 +12,9 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -128,6 +131,39 @@ func connectProxy(t *testing.T, credentials, target string) string {
 	})
 }
 
+// digestProxy starts an HTTP proxy that requires Digest for CONNECT and closes the connection after each
+// challenge. The first login meets a nonce that has expired.
+func digestProxy(t *testing.T, target string) string {
+	var logins atomic.Int64
+	field := regexp.MustCompile(`(\w+)="?([^",]*)"?`)
+	hash := func(parts ...string) string { return fmt.Sprintf("%x", md5.Sum([]byte(strings.Join(parts, ":")))) }
+	return listen(t, func(c net.Conn) {
+		in := bufio.NewReader(c)
+		req, err := http.ReadRequest(in)
+		if err != nil {
+			return
+		}
+		p := map[string]string{}
+		answer, digest := strings.CutPrefix(req.Header.Get("Proxy-Authorization"), "Digest ")
+		for _, m := range field.FindAllStringSubmatch(answer, -1) {
+			p[m[1]] = m[2]
+		}
+		stale := ""
+		if digest && logins.Add(1) == 1 {
+			stale = ", stale=true"
+		}
+		want := hash(hash("u", "r", "p"), p["nonce"], p["nc"], p["cnonce"], "auth", hash("CONNECT", target))
+		if p["response"] != want || p["uri"] != target || stale != "" {
+			io.WriteString(c, "HTTP/1.1 407 who are you\r\nProxy-Authenticate: Basic realm=r\r\n"+
+				`Proxy-Authenticate: Digest realm="r", nonce="n", qop="auth"`+stale+"\r\n\r\n")
+			return
+		}
+		io.WriteString(c, "HTTP/1.1 200 go ahead\r\n\r\nhello, ")
+		line, _ := in.ReadString('\n')
+		fmt.Fprintf(c, "%s said %s", target, line)
+	})
+}
+
 // A tunnelling proxy receives the host name. The client does not resolve it or connect to it.
 func TestTunnels(t *testing.T) {
 	t.Parallel()
@@ -135,6 +171,7 @@ func TestTunnels(t *testing.T) {
 	socks, locked := socksProxy(t, "", "", target), socksProxy(t, "u", "p", target)
 	connect, closed := connectProxy(t, "", target), connectProxy(t, "Basic dTpw", target)
 	named, byAddress := socks4Proxy(t, "u", target), socks4Proxy(t, "", "192.0.2.7:7")
+	digest := digestProxy(t, target)
 	noise := listen(t, func(c net.Conn) {
 		bufio.NewReader(c).ReadString('\n')
 		io.WriteString(c, "\x00\xff rubbish\r\n\r\n")
@@ -175,6 +212,9 @@ func TestTunnels(t *testing.T) {
 		{"http://u:p@" + closed, "x-line://host.invalid/p", "hello, host.invalid:7 said /p\n", ""},
 		{"http://" + closed, "x-line://host.invalid/p", "", fetch.ErrAuth},
 		{"http://u:wrong@" + closed, "x-line://host.invalid/p", "", fetch.ErrAuth},
+		{"http://u:p@" + digest, "x-line://host.invalid/p", "hello, host.invalid:7 said /p\n", ""},
+		{"http://" + digest, "x-line://host.invalid/p", "", fetch.ErrAuth},
+		{"http://u:wrong@" + digest, "x-line://host.invalid/p", "", fetch.ErrAuth},
 		{"http://" + noise, "x-line://host.invalid/p", "", fetch.ErrProtocol},
 		{"http://" + mute, "x-line://host.invalid/p", "", fetch.ErrProtocol},
 		{"http://" + endless, "x-line://host.invalid/p", "", fetch.ErrProtocol},

@@ -26,7 +26,7 @@ var (
 	core = []string{"fetch", "fetch/uri"}
 	// kits are the imports of packages shared by drivers, and kit those of drivers. They do not use the
 	// client (see TestDriversMakeNoClients).
-	kits = []string{"fetch", "fetch/driver", "fetch/driver/wire", "fetch/uri", "internal/bounded", "internal/pace", "internal/quoted", "internal/codec/*"}
+	kits = []string{"fetch", "fetch/driver", "fetch/driver/wire", "fetch/uri", "internal/bounded", "internal/pace", "internal/quoted", "internal/httpauth", "internal/codec/*"}
 	kit  = append(kits[:len(kits):len(kits)], "protocols/internal/*", "own")
 	// public lists the packages of the root that programs outside the module can import, and allPublic
 	// also those of the queue, which no package of the root may import.
@@ -45,6 +45,7 @@ var layers = []layer{
 		{packages: "fetch/driver/wire"},
 		{packages: "internal/pace", imports: []string{"fetch/driver/wire"}},
 		{packages: "internal/quoted"},
+		{packages: "internal/httpauth", imports: []string{"internal/quoted"}, modules: []string{"github.com/icholy/digest", "golang.org/x/net/http/httpguts"}},
 		{packages: "internal/bounded"},
 		{packages: "internal/template"},
 		{packages: "internal/filelock"},
@@ -61,7 +62,7 @@ var layers = []layer{
 	}},
 
 	{"client", []row{
-		{packages: "fetch", imports: []string{"fetch/uri", "fetch/driver/wire", "fetch/retry", "internal/bounded", "internal/pace"},
+		{packages: "fetch", imports: []string{"fetch/uri", "fetch/driver/wire", "fetch/retry", "internal/bounded", "internal/httpauth", "internal/pace"},
 			modules: []string{"golang.org/x/net"}},
 	}},
 
@@ -80,7 +81,7 @@ var layers = []layer{
 		{packages: "protocols/internal/*", imports: kits, purpose: "code shared by drivers of the same kind"},
 		{packages: "protocols/http/http3", imports: []string{"fetch", "internal/quoted", "protocols/internal/*"}, modules: []string{"github.com/quic-go/quic-go", "golang.org/x/net"}},
 		{packages: "protocols/http/...", imports: append(kit[:len(kit):len(kit)], "fetch/cookies"), modules: []string{"golang.org/x/net",
-			"github.com/icholy/digest", "github.com/dunglas/httpsfv", "github.com/andybalholm/brotli", "github.com/klauspost/compress"}},
+			"github.com/dunglas/httpsfv", "github.com/andybalholm/brotli", "github.com/klauspost/compress"}},
 		{packages: "protocols/ldap/...", imports: kit, modules: []string{"github.com/go-ldap/ldap"}},
 		{packages: "protocols/sftp/...", imports: kit, purpose: "is the driver for sftp and scp URLs",
 			modules: []string{"golang.org/x/crypto", "github.com/skeema/knownhosts"}},

@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
-
-	"github.com/icholy/digest"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/protocols/internal/httphead"
+	"github.com/urlget/urlget/internal/httpauth"
 )
 
 const maxAttempts = 4
@@ -92,7 +89,7 @@ func (ex *exchange) challenged(ctx context.Context, auth []*authenticator) (bool
 }
 
 func (a *authenticator) respond(ctx context.Context, ex *exchange) error {
-	ch, chal := choose(httphead.Challenges(ex.resp.Header.Values(a.challengeField)))
+	ch, chal := choose(httpauth.Challenges(ex.resp.Header.Values(a.challengeField)))
 	if ch == nil {
 		return ex.fail(fetch.ErrAuth, "the server offers no supported authentication scheme")
 	}
@@ -151,37 +148,15 @@ func (a *authenticator) missing(ex *exchange, err error) error {
 
 // choose returns the best supported challenge: Digest before Basic, which reveals the password. Of
 // several Digest challenges, the server's first one counts (RFC 7616, section 3.7).
-func choose(all []httphead.Challenge) (*httphead.Challenge, *digest.Challenge) {
-	var basic *httphead.Challenge
+func choose(all []httpauth.Challenge) (*httpauth.Challenge, *httpauth.Digest) {
+	var basic *httpauth.Challenge
 	for i, c := range all {
-		switch c.Scheme {
-		case "digest":
-			if d := digestChallenge(c); digest.CanDigest(d) {
-				return &all[i], d
-			}
-		case "basic":
-			if basic == nil {
-				basic = &all[i]
-			}
+		if d := httpauth.NewDigest(c); d != nil {
+			return &all[i], d
+		}
+		if c.Scheme == "basic" && basic == nil {
+			basic = &all[i]
 		}
 	}
 	return basic, nil
-}
-
-func digestChallenge(c httphead.Challenge) *digest.Challenge {
-	d := &digest.Challenge{
-		Realm:     c.Params["realm"],
-		Nonce:     c.Params["nonce"],
-		Opaque:    c.Params["opaque"],
-		Algorithm: c.Params["algorithm"],
-		Charset:   c.Params["charset"],
-		Stale:     strings.EqualFold(c.Params["stale"], "true"),
-		Userhash:  strings.EqualFold(c.Params["userhash"], "true"),
-	}
-	for q := range strings.SplitSeq(c.Params["qop"], ",") {
-		if q = strings.ToLower(strings.TrimSpace(q)); q != "" {
-			d.QOP = append(d.QOP, q)
-		}
-	}
-	return d
 }

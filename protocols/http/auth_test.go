@@ -95,6 +95,12 @@ func digestGuard(algorithm string, newHash func() hash.Hash, qop bool) *guard {
 			p[strings.TrimSpace(k)] = v
 		}
 		a1, a2 := h("me", "the realm", "pa:ss"), h(r.Method, r.RequestURI)
+		if strings.HasSuffix(algorithm, "-sess") {
+			a1 = h(a1, p["nonce"], p["cnonce"])
+			if p["algorithm"] != algorithm {
+				return false
+			}
+		}
 		want := h(a1, p["nonce"], a2)
 		if qop {
 			want = h(a1, p["nonce"], p["nc"], p["cnonce"], "auth", a2)
@@ -125,6 +131,8 @@ func TestAuthentication(t *testing.T) {
 		"basic":                basicGuard,
 		"digest MD5":           func() *guard { return digestGuard("MD5", md5.New, true) },
 		"digest SHA-256":       func() *guard { return digestGuard("SHA-256", sha256.New, true) },
+		"digest MD5-sess":      func() *guard { return digestGuard("MD5-sess", md5.New, true) },
+		"digest SHA-256-sess":  func() *guard { return digestGuard("SHA-256-sess", sha256.New, true) },
 		"digest without a qop": func() *guard { return digestGuard("MD5", md5.New, false) },
 	}
 	for name, newGuard := range guards {

@@ -6,21 +6,18 @@ import (
 	"path"
 	"strings"
 	"sync"
-	"sync/atomic"
-
-	"github.com/icholy/digest"
 
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/httpauth"
 	"github.com/urlget/urlget/protocols/internal/httphead"
 )
 
 type login struct {
 	user, password string
 	realm          string
-	digest         *digest.Challenge // nil for Basic
+	digest         *httpauth.Digest // nil for Basic
 
-	count atomic.Int64 // requests with the nonce of digest
-	dir   string       // directory that the login applies to; guarded by logins.mu
+	dir string // directory that the login applies to; guarded by logins.mu
 }
 
 func (l *login) authorization(r *http.Request) (string, error) {
@@ -30,14 +27,7 @@ func (l *login) authorization(r *http.Request) (string, error) {
 		}
 		return httphead.Basic(l.user, l.password), nil
 	}
-	c, err := digest.Digest(l.digest, digest.Options{
-		Method: r.Method, URI: r.URL.RequestURI(), GetBody: r.GetBody,
-		Username: l.user, Password: l.password, Count: int(l.count.Add(1)),
-	})
-	if err != nil {
-		return "", err
-	}
-	return c.String(), nil
+	return l.digest.Authorization(r, r.URL.RequestURI(), l.user, l.password)
 }
 
 // logins caches accepted logins, so that they can be sent without a challenge (RFC 7617, section

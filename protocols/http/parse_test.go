@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/protocols/internal/httphead"
+	"github.com/urlget/urlget/internal/httpauth"
 )
 
 func FuzzParseChallenges(f *testing.F) {
@@ -14,11 +14,11 @@ func FuzzParseChallenges(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, c := range httphead.Challenges([]string{s}) {
+		for _, c := range httpauth.Challenges([]string{s}) {
 			if c.Scheme == "" || c.Scheme != strings.ToLower(c.Scheme) || strings.ContainsAny(c.Scheme, " ,=\"") {
 				t.Errorf("%q: scheme %q", s, c.Scheme)
 			}
-			digestChallenge(c)
+			httpauth.NewDigest(c)
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/httpauth"
 	"github.com/urlget/urlget/protocols/internal/httphead"
 )
 
@@ -46,8 +47,8 @@ func (d *opener) login(ctx context.Context, h *handshake, resp *http.Response, r
 	if h.req.Header.Get("Authorization") != "" {
 		return refusal
 	}
-	challenges := httphead.Challenges(resp.Header.Values("Www-Authenticate"))
-	basic := slices.IndexFunc(challenges, func(c httphead.Challenge) bool { return c.Scheme == "basic" })
+	challenges := httpauth.Challenges(resp.Header.Values("Www-Authenticate"))
+	basic := slices.IndexFunc(challenges, func(c httpauth.Challenge) bool { return c.Scheme == "basic" })
 	if basic < 0 {
 		refusal.Err = errors.New("the server offers no supported authentication scheme")
 		return refusal

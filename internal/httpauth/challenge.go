@@ -1,4 +1,6 @@
-package httphead
+// Package httpauth reads the challenges of HTTP servers and proxies, and responds to those of the
+// authentication scheme Digest (RFC 9110, section 11, and RFC 7616).
+package httpauth
 
 import (
 	"strings"

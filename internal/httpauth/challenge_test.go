@@ -1,4 +1,4 @@
-package httphead
+package httpauth
 
 import (
 	"reflect"
