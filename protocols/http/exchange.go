@@ -175,6 +175,7 @@ func isLost(err error) bool {
 	return text == "http: server closed idle connection" ||
 		strings.HasPrefix(text, "http2: client conn") || // was lost, or could not be established
 		strings.HasPrefix(text, "http2: server sent GOAWAY") ||
+		strings.HasPrefix(text, "http2: Transport received GOAWAY") ||
 		// The others are ours.
 		strings.HasPrefix(text, "stream error: ") && strings.HasSuffix(text, "received from peer")
 }

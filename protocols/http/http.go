@@ -82,6 +82,7 @@ type opener struct {
 	Options
 	env      fetch.Env
 	logins   logins
+	versions versions
 	closings atomic.Int64 // number of calls of CloseIdleConnections
 	cookies  atomic.Bool  // the jar may have cookies
 	ownJar   bool         // the jar is that of the program
@@ -142,8 +143,14 @@ func (d *opener) exchange(
 	auth := d.authenticators(ctx, req, t)
 	for {
 		ex, err := d.send(ctx, req, t, auth, rec)
-		if err != nil {
+		switch {
+		case err != nil && requiresHTTP1(err) && d.changeVersion(t, 2) && t.reopen(req) == nil:
+			continue
+		case err != nil:
 			return nil, t.clearRetry(err)
+		case refusesVersion(ex.resp) && d.changeVersion(t, ex.resp.ProtoMajor) && t.reopen(req) == nil:
+			ex.discard()
+			continue
 		}
 		again, err := ex.challenged(ctx, auth)
 		if err != nil {

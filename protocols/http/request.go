@@ -36,6 +36,8 @@ type target struct {
 	coded bool
 	// body is the request body. It is nil if there is none, or if it was sent and must be reopened.
 	body io.ReadCloser
+	// versionChanged is set if a server refused the version of HTTP. The other one is used then.
+	versionChanged bool
 	// unsent is set if no part of the request reached a server.
 	unsent bool
 	// passwordFrom and passwordTo are the offsets of a password in the request line, or 0.

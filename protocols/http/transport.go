@@ -51,13 +51,16 @@ func (t overTCP) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 type transportKey struct {
-	scope string // see Env.Scope
-	close bool   // for requests that end their connection
+	scope   string    // see Env.Scope
+	version Protocols // HTTP1 offers nothing else, HTTP2 prefers it; 0 for the one of Options
 }
 
-// transport returns the transport for requests of the same policy and proxy.
+// transport returns the transport for requests of the same policy, proxy and version.
 func (d *opener) transport(req *http.Request) *http.Transport {
-	key := transportKey{d.env.Scope(req.Context()), req.Close}
+	key := transportKey{d.env.Scope(req.Context()), d.versions.of(req.URL.Host)}
+	if req.Close {
+		key.version = HTTP1
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t, ok := d.transports[key]
@@ -66,10 +69,16 @@ func (d *opener) transport(req *http.Request) *http.Transport {
 			d.transports = make(map[transportKey]*http.Transport)
 		}
 		t = d.newTransport()
-		if d.transports[key] = t; key.close {
+		d.transports[key] = t
+		switch key.version {
+		case HTTP1:
 			t.Protocols.SetHTTP2(false)
 			t.DialTLSContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
 				return d.dialOffering(ctx, network, addr, "http/1.1")
+			}
+		case HTTP2:
+			t.DialTLSContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+				return d.dialOffering(ctx, network, addr, "h2", "http/1.1")
 			}
 		}
 	}
