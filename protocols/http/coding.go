@@ -2,6 +2,7 @@ package http
 
 import (
 	"bufio"
+	"cmp"
 	"compress/flate"
 	"compress/zlib"
 	"errors"
@@ -181,14 +182,16 @@ func (l *layer) begin() (err error) {
 	return err
 }
 
-// end checks that no data follow the decoded stream, and that the source ended without an error.
+// end reads the source to its end. Some servers append zeros, line ends or messages to the encoded
+// stream, which is complete by its own end mark. As in browsers, they are ignored. The decoders of brotli
+// and zstd refuse them themselves.
 func (l *layer) end() error {
-	extra, err := l.src.ReadByte()
-	if err == nil {
-		return &fetch.Error{Code: fetch.ErrProtocol,
-			Err: fmt.Errorf("unexpected data (0x%02x) after the end of the %s coding", extra, l.coding)}
+	n, err := io.Copy(io.Discard, l.src)
+	if n > 0 && err == nil {
+		l.owner.src.driver.env.Logger().Info("data after the end of a content coding are ignored",
+			"coding", l.coding, "bytes", n)
 	}
-	return err
+	return cmp.Or(err, io.EOF)
 }
 
 func noEOF(err error) error {

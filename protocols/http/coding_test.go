@@ -80,11 +80,35 @@ func TestCompressed(t *testing.T) {
 		if _, err = drive.Get(t, c, serveCoded(t, coding, coded[:1])); fetch.CodeOf(err) != fetch.ErrTruncated {
 			t.Errorf("%s: the first byte alone: %v, want ErrTruncated", name, err)
 		}
-		if _, err = drive.Get(t, c, serveCoded(t, coding, append(coded[:len(coded):len(coded)], "more than there should be"...))); fetch.CodeOf(err) != fetch.ErrProtocol {
-			t.Errorf("%s: with more behind it: %v, want ErrProtocol", name, err)
-		}
 		if _, err = drive.Get(t, c, serveCoded(t, coding, bytes.Repeat([]byte{0xff}, 100))); fetch.CodeOf(err) != fetch.ErrProtocol {
 			t.Errorf("%s: garbage: %v, want ErrProtocol", name, err)
+		}
+	}
+}
+
+// TestSurplusAfterCoding checks data after the end of an encoded stream. They are ignored, as in browsers,
+// up to maxEmptyCoding. The decoders of brotli and zstd refuse them.
+func TestSurplusAfterCoding(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, nil, urlhttp.Options{Compressed: true})
+	for name, coding := range codings {
+		coded := encode(t, name, []byte("content"))
+		for _, more := range []string{"\x00", "\r\n", "more than there should be", strings.Repeat("\x00", 100_000)} {
+			body, err := drive.Get(t, c, serveCoded(t, coding, append(coded[:len(coded):len(coded)], more...)))
+			strict := name == "br" || name == "zstd"
+			if strict != (err != nil) || body != "content" {
+				t.Errorf("%s, then %.20q: %q, %v", name, more, body, err)
+			}
+		}
+		endless := append(coded[:len(coded):len(coded)], make([]byte, 2<<20)...)
+		if _, err := drive.Get(t, c, serveCoded(t, coding, endless)); fetch.CodeOf(err) != fetch.ErrProtocol {
+			t.Errorf("%s, then 2 MiB: %v, want ErrProtocol", name, err)
+		}
+	}
+	member := encode(t, "gzip", []byte("content"))
+	for _, cut := range []int{1, 5, len(member) - 1} { // of a second member
+		if _, err := drive.Get(t, c, serveCoded(t, "gzip", append(member[:len(member):len(member)], member[:cut]...))); fetch.CodeOf(err) != fetch.ErrTruncated {
+			t.Errorf("%d bytes of a second member: %v, want ErrTruncated", cut, err)
 		}
 	}
 }

@@ -7,11 +7,13 @@ import (
 	"hash"
 	"hash/crc32"
 	"io"
+	"strings"
 
 	"github.com/klauspost/compress/flate"
 )
 
-// A gzipReader decodes gzip (RFC 1952): all members up to the end of its source. It accepts header
+// A gzipReader decodes gzip (RFC 1952): all members up to the end of its source, or to data that are
+// not a member. It accepts header
 // fields of any length, while compress/gzip refuses those above 512 bytes.
 type gzipReader struct {
 	src      *bufio.Reader
@@ -25,6 +27,9 @@ var (
 	errGzipHeader = errors.New("malformed gzip header")
 	errGzipSum    = errors.New("gzip checksum mismatch")
 )
+
+// gzipMagic begins a member (RFC 1952, section 2.3.1).
+const gzipMagic = "\x1f\x8b"
 
 // Flags of a member (RFC 1952, section 2.3.1).
 const (
@@ -84,8 +89,14 @@ func (z *gzipReader) end() error {
 		binary.LittleEndian.Uint32(tail[4:]) != z.size {
 		return errGzipSum
 	}
-	_, err := z.src.Peek(1)
-	return err
+	next, err := z.src.Peek(len(gzipMagic))
+	switch {
+	case err != nil && err != io.EOF:
+		return err
+	case len(next) > 0 && strings.HasPrefix(gzipMagic, string(next)):
+		return nil
+	}
+	return io.EOF
 }
 
 // A gzipHeader skips the header of a member and checks its checksum.
@@ -100,7 +111,7 @@ func (h *gzipHeader) read() error {
 		return err
 	}
 	flags := head[3]
-	if head[0] != 0x1f || head[1] != 0x8b || head[2] != 8 || flags&gzipReserved != 0 {
+	if string(head[:2]) != gzipMagic || head[2] != 8 || flags&gzipReserved != 0 {
 		return errGzipHeader
 	}
 	if flags&gzipExtra != 0 {

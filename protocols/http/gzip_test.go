@@ -55,7 +55,8 @@ func TestGzip(t *testing.T) {
 		{"no magic", damaged(0), "", "malformed"},
 		{"wrong sum", damaged(-8), "abc", "checksum"},
 		{"wrong size", damaged(-4), "abc", "checksum"},
-		{"no second member", append(bytes.Clone(plain), "xyz"...), "abc", "unexpected EOF"},
+		{"no second member", append(bytes.Clone(plain), "xyz"...), "abc", ""},
+		{"a damaged second member", append(bytes.Clone(plain), "\x1f\x8bxyz"...), "abc", "unexpected EOF"},
 	}
 	for _, tt := range tests {
 		got, err := io.ReadAll(newGzipReader(bufio.NewReader(bytes.NewReader(tt.coded))))
