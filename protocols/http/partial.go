@@ -11,11 +11,17 @@ import (
 )
 
 // partial accepts a 206 only if it is a requested part of the same resource, because the caller
-// appends it to the bytes of an earlier response.
+// appends it to the bytes of an earlier response. Without a requested range, it accepts the complete
+// resource, which some servers send as a range.
 func (ex *exchange) partial() (*fetch.Response, error) {
 	h, want := ex.resp.Header, ex.req.Range
+	part, err := parseContentRange(strings.Join(h.Values("Content-Range"), ", ")) // only one is allowed
+	length := part.last - part.first + 1
 	if !ex.target.ranged {
-		return nil, ex.fail(fetch.ErrProtocol, "the server sent a range that was not requested")
+		if err != nil || !part.isWhole() || ex.resp.ContentLength != length {
+			return nil, ex.fail(fetch.ErrProtocol, "the server sent a range that was not requested")
+		}
+		return ex.content(fetch.Range{}, 0)
 	}
 	if strings.HasPrefix(strings.ToLower(h.Get("Content-Type")), "multipart/byteranges") {
 		if len(ex.req.Ranges) == 0 {
@@ -23,11 +29,9 @@ func (ex *exchange) partial() (*fetch.Response, error) {
 		}
 		return ex.content(fetch.Range{}, 0)
 	}
-	part, err := parseContentRange(strings.Join(h.Values("Content-Range"), ", ")) // only one is allowed
 	if err != nil {
 		return nil, ex.fail(fetch.ErrProtocol, "%w", err)
 	}
-	length := part.last - part.first + 1
 	if len(ex.req.Ranges) == 0 && part.isWhole() && !part.serves(want) && ex.resp.ContentLength == length {
 		return ex.content(fetch.Range{}, 0) // as if the server had ignored Range
 	}

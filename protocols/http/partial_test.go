@@ -77,6 +77,26 @@ func TestPartialContent(t *testing.T) {
 	}
 }
 
+// TestRangeNotRequested checks ranges without a request for one: the complete resource is accepted.
+func TestRangeNotRequested(t *testing.T) {
+	t.Parallel()
+	for fields, code := range map[string]fetch.Code{
+		"Content-Range: bytes 0-4/5\r\nContent-Length: 5": "",
+		"Content-Range: bytes 0-4/6\r\nContent-Length: 5": fetch.ErrProtocol,
+		"Content-Range: bytes 1-5/6\r\nContent-Length: 5": fetch.ErrProtocol,
+		"Content-Range: bytes 0-4/*\r\nContent-Length: 5": fetch.ErrProtocol,
+		"Content-Range: bytes 0-5/6\r\nContent-Length: 5": fetch.ErrProtocol,
+		"Content-Length: 5": fetch.ErrProtocol,
+		"Content-Type: multipart/byteranges; boundary=b\r\nX: y": fetch.ErrProtocol,
+	} {
+		u := raw(t, "HTTP/1.1 206 Partial Content\r\n"+fields+"\r\n\r\nabcde", false)
+		body, resp, err := drive.Do(t, newClient(t, nil, urlhttp.Options{}), &fetch.Request{URL: uri.MustParse(u)})
+		if fetch.CodeOf(err) != code || err == nil && (body != "abcde" || resp.Range != fetch.Range{} || resp.Size != 5) {
+			t.Errorf("%s: %q, %v; want class %q", fields, body, err, code)
+		}
+	}
+}
+
 // TestLastBytes requests the end of a resource from valid and invalid servers.
 func TestLastBytes(t *testing.T) {
 	t.Parallel()
