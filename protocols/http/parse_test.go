@@ -42,8 +42,21 @@ func TestSuggestedName(t *testing.T) {
 		`attachment; filename="EURO rates"; filename*=utf-8''%e2%82%ac%20rates`: "€ rates",
 		`attachment; filename*=UTF-8''..%2F..%2Fx`:                              "x",
 		`attachment; filename*=UTF-8''a%00%0D%0Ab`:                              "ab",
-		`attachment; filename=one; filename=two`:                                "",
-		`;;;`:                                                                   "",
+		`attachment; filename=one; filename=two`:                                "one",
+		// As in browsers.
+		"attachment; filename=My Report.pdf":                "My Report.pdf",
+		"attachment; filename=report(1)[a]{b}.pdf ; size=3": "report(1)[a]{b}.pdf",
+		"attachment; filename=größe.txt":                    "größe.txt",
+		"attachment; filename=gr\xf6\xdfe.txt":              "größe.txt",
+		"attachment; filename=a@b,c=d:e.txt":                "a@b,c=d_e.txt",
+		"attachment; filename=d/e.txt":                      "e.txt",
+		`attachment; filename="a.txt",`:                     "a.txt",
+		`attachment; ; filename="a;b.txt"; ;`:               "a;b.txt",
+		`attachment; filename="open`:                        "_open",
+		"attachment; filename*=ISO-8859-1''gr%F6%DFe.txt":   "größe.txt",
+		"attachment; filename=x; filename*=koi8-r''%80":     "x",
+		"attachment; filename=x; filename*=utf-8''%zz":      "x",
+		`;;;`: "",
 	} {
 		if got := suggestedName(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
