@@ -115,7 +115,9 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		return d.exchange(ctx, req, method, rec)
 	}
 	resp, err := d.exchange(ctx, req, http.MethodHead, rec)
-	if code := replyCode(err); code == http.StatusMethodNotAllowed || code == http.StatusNotImplemented {
+	switch replyCode(err) {
+	case http.StatusMethodNotAllowed, http.StatusNotImplemented,
+		http.StatusForbidden: // the signature of a URL may be for GET
 		resp, err = d.exchange(ctx, req, http.MethodGet, rec)
 	}
 	if err == nil {

@@ -332,7 +332,7 @@ func TestMeta(t *testing.T) {
 
 func TestStatWithoutHead(t *testing.T) {
 	t.Parallel()
-	for _, status := range []int{http.StatusMethodNotAllowed, http.StatusNotImplemented} {
+	for _, status := range []int{http.StatusMethodNotAllowed, http.StatusNotImplemented, http.StatusForbidden} {
 		u := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodHead {
 				w.WriteHeader(status)
