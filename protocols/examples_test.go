@@ -30,7 +30,8 @@ var families = []struct {
 }{
 	{schemes: "http https", rfcs: "RFC 9110", login: "Basic and Digest, from the URL, flags, netrc or a prompt", examples: []example{
 		{"https://example.org/a/page?q=x", "a page"}},
-		note: "Over HTTP/2, a malformed Content-Length is ignored: the frames delimit the body."},
+		note: "A content coding that was not requested is removed from HTML, XHTML and CSS.\n" +
+			"Over HTTP/2, a malformed Content-Length is ignored: the frames delimit the body."},
 	{schemes: "ftp ftps", rfcs: "RFC 1738, section 3.2; RFC 959, 3659, 4217", login: "anonymous by default", examples: []example{
 		{"ftp://ftp.example/pub/README", "a file"},
 		{"ftp://ftp.example/pub/", "a directory"},

@@ -143,6 +143,37 @@ func TestUnrequestedCoding(t *testing.T) {
 	}
 }
 
+// TestUnrequestedCodingOfPage checks that a coding is removed from documents that links are read from,
+// also by HEAD, and not from compressed files.
+func TestUnrequestedCodingOfPage(t *testing.T) {
+	t.Parallel()
+	coded := string(encode(t, "gzip", []byte("<a href=b>")))
+	u := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Header().Set("Content-Type", r.URL.Query().Get("type"))
+		io.WriteString(w, coded)
+	})
+	c := newClient(t, nil, urlhttp.Options{})
+	for target, want := range map[string]string{
+		"/?type=text/html":                   "<a href=b>",
+		"/a.html?type=Text/HTML%3Bcharset=x": "<a href=b>",
+		"/?type=application/xhtml%2Bxml":     "<a href=b>",
+		"/?type=text/css":                    "<a href=b>",
+		"/?type=application/octet-stream":    coded,
+		"/a.tar.gz?type=application/x-gzip":  coded,
+		"/a.html.gz?type=text/html":          coded,
+	} {
+		body, resp, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(u + target)})
+		if err != nil || body != want || resp.Decoded != (want != coded) {
+			t.Errorf("%s: %q, decoded %v, %v", target, body, resp.Decoded, err)
+		}
+	}
+	own := &fetch.Request{URL: uri.MustParse(u + "/?type=text/html"), Header: map[string][]string{"Accept-Encoding": {"gzip"}}}
+	if body, _, err := drive.Do(t, c, own); err != nil || body != coded {
+		t.Errorf("the caller decodes: %q, %v", body, err)
+	}
+}
+
 // TestSurplusBytes checks bodies that exceed Content-Length or the range. The client must not
 // return the surplus.
 func TestSurplusBytes(t *testing.T) {

@@ -1,8 +1,10 @@
 package http
 
 import (
+	"mime"
 	"net/http"
 	"net/textproto"
+	"path"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
@@ -126,7 +128,7 @@ func (ex *exchange) content(r fetch.Range, total int64) (*fetch.Response, error)
 	}
 	b := newBody(ex)
 	codings := knownCodings(ex.resp.Header)
-	decoded := ex.target.coded && len(codings) > 0
+	decoded := len(codings) > 0 && (ex.target.coded || ex.isPage())
 	m.Digests = ex.digests(ex.resp.StatusCode == http.StatusPartialContent, decoded)
 	out := &fetch.Response{Meta: m, Body: b}
 	if decoded {
@@ -136,6 +138,25 @@ func (ex *exchange) content(r fetch.Range, total int64) (*fetch.Response, error)
 		out.Body = newDecoder(b, codings, fetch.VerifyDigests(m.Digests))
 	}
 	return out, nil
+}
+
+// isPage reports whether the response is a document that links are read from. Its content coding is
+// removed even if it was not requested, unless the caller handles codings or the URL names a compressed
+// file.
+func (ex *exchange) isPage() bool {
+	if ex.target.ranged || ex.target.header.Get("Accept-Encoding") != "identity" {
+		return false
+	}
+	media, _, _ := mime.ParseMediaType(ex.resp.Header.Get("Content-Type"))
+	switch media {
+	case "text/html", "application/xhtml+xml", "text/css":
+		switch path.Ext(ex.req.URL.Path()) {
+		case ".gz", ".br", ".zst":
+			return false
+		}
+		return true
+	}
+	return false
 }
 
 // endsByClose reports whether the end of the body looks like a lost connection. Over HTTP/1.1 this
