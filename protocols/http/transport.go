@@ -183,6 +183,10 @@ func (d *opener) dialOffering(
 	if err := conn.Handshake(ctx, cfg); err != nil {
 		return nil, err
 	}
+	if conn.TLS().NegotiatedProtocol != "h2" {
+		// Servers request a certificate for some paths only. HTTP/2 forbids it (RFC 9113, section 9.2.1).
+		cfg.Renegotiation = tls.RenegotiateOnceAsClient
+	}
 	if conn.TLS().NegotiatedProtocol == "h2" {
 		conn.CombineWrites()
 		return conn.NetConn(), nil // net/http detects HTTP/2 by the *tls.Conn
