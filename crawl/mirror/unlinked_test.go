@@ -27,7 +27,7 @@ func TestDeleteUnlinked(t *testing.T) {
 			asks: []string{"GET /a.html", "GET /i.png", "GET /stays", "HEAD /a.html", "HEAD /i.png", "HEAD /stays"}},
 		{name: "without Delete", keep: true, status: map[string]int{"/a.html": 404}, want: []string{"a.html", "i.png", "index.html", "stays"}},
 		{name: "other errors", status: map[string]int{"/a.html": 403, "/i.png": 503}, want: []string{"a.html", "i.png", "index.html", "stays"},
-			asks: []string{"GET /a.html", "HEAD /a.html", "HEAD /i.png"}}, // none after 503
+			asks: []string{"GET /a.html", "GET /a.html", "HEAD /a.html", "HEAD /i.png"}}, // none after 503
 		{name: "a redirect", status: map[string]int{"/a.html": 302, "/i.png": 404}, want: []string{"a.html", "index.html", "stays"},
 			asks: []string{"GET /i.png", "HEAD /a.html", "HEAD /i.png", "HEAD /stays"}},
 		{name: "HEAD is not supported", status: map[string]int{"HEAD": 405, "/a.html": 404}, want: []string{"i.png", "index.html", "stays"},
