@@ -43,7 +43,8 @@ func (v *versions) prefer(host string, version Protocols) bool {
 // server has refused the version used, and so has not performed the request.
 func (d *opener) changeVersion(t *target, used int) bool {
 	http1, http2 := d.Protocols.overTCP()
-	if t.versionChanged || !http1 || !http2 || d.Transport != nil || !t.proxy.IsZero() || t.url.Scheme != "https" {
+	if t.versionChanged || !http1 || !http2 || d.Transport != nil ||
+		!t.proxy.IsZero() || t.url.Scheme != "https" {
 		return false
 	}
 	switch {
