@@ -7,9 +7,9 @@ import (
 )
 
 // NetURL returns u for use with net/http. A request for the result has the path and query of u, byte
-// by byte, except that invalid characters in a path that begins with "//" are encoded. The fragment, which is never sent, is omitted. The decoded Path, which net/http
-// does not send, may contain any byte. NetURL fails if u is not an http or https URL, because
-// net/url splits other URLs differently.
+// by byte, except that invalid characters in a path that begins with "//" are encoded. The fragment,
+// which is never sent, is omitted. The decoded Path, which net/http does not send, may contain any
+// byte. NetURL fails if u is not an http or https URL, because net/url splits other URLs differently.
 func (u URI) NetURL() (*url.URL, error) {
 	scheme := u.Scheme()
 	if scheme != "http" && scheme != "https" {
