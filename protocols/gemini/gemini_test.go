@@ -187,6 +187,12 @@ func TestRedirects(t *testing.T) {
 	if got, err := drive.Read(resp, err); got != "new" || err != nil || resp.URL.String() != s.URL+"/b/new?x" {
 		t.Errorf("got %q, %v", got, err)
 	}
+	for target, path := range map[string]string{
+		"/é": "/%C3%A9", "/a b": "/a%20b", "/?é b": "/?%C3%A9%20b", "/100%": "/100%25", "/%C3%A9/ü": "/%C3%A9/%C3%BC",
+	} {
+		s := geminid.Start(t, geminid.Options{Replies: map[string]string{"/": "31 " + target, path: "20 text/plain\r\nnew"}})
+		drive.Gets(t, c, s.URL+"/", "new")
+	}
 	if _, err := drive.Get(t, c, s.URL+"/away"); fetch.CodeOf(err) != fetch.ErrScheme && fetch.CodeOf(err) != fetch.ErrPolicy {
 		t.Errorf("a redirect to another protocol: %v", err)
 	}

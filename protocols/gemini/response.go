@@ -56,7 +56,7 @@ func (r *response) interpret(req *fetch.Request) (*fetch.Response, error) {
 	case 2:
 		return r.Success(req, smallnet.Page{Base: req.URL, Schemes: r.schemes})
 	case 3:
-		to, err := uri.Parse(r.Text)
+		to, err := uri.ParseRef(r.Text)
 		if err != nil || to.IsZero() {
 			return nil, &fetch.Error{Code: fetch.ErrRedirect, Reply: r.Reply(),
 				Err: errors.New("the server redirects to an invalid URL")}

@@ -138,9 +138,14 @@ func TestInvalidResponses(t *testing.T) {
 func TestReferralsAreFollowed(t *testing.T) {
 	t.Parallel()
 	last := start(t, false, respond(searchEntry("dc=u", "o", "here"), searchDone(0)))
-	s := start(t, false, respond(ldapResult(ldap.ApplicationSearchResultDone, 10, "", "", "ldap://"+last.Addr+"/dc=u")))
-	if got, err := drive.Get(t, client(t, Options{}), "ldap://"+s.Addr+"/dc=t"); err != nil || !strings.Contains(got, "o: here") {
-		t.Errorf("%q, %v", got, err)
+	for _, dn := range []string{"dc=u", "ou=a b,dc=u", "ou=Süd,dc=u"} {
+		s := start(t, false, respond(ldapResult(ldap.ApplicationSearchResultDone, 10, "", "", "ldap://"+last.Addr+"/"+dn)))
+		if got, err := drive.Get(t, client(t, Options{}), "ldap://"+s.Addr+"/dc=t"); err != nil || !strings.Contains(got, "o: here") {
+			t.Errorf("%s: %q, %v", dn, got, err)
+		}
+		if log := last.Log(); len(log) == 0 || log[len(log)-1] != "search "+dn+" 0 []" {
+			t.Errorf("log %q", log)
+		}
 	}
 }
 

@@ -137,7 +137,7 @@ func (b *records) describe(base uri.URI, rec record) []fetch.Entry {
 	var list []fetch.Entry
 	for _, text := range rec.references {
 		e := fetch.Entry{Name: text, Kind: fetch.EntryText, Size: -1}
-		if u, err := uri.Parse(text); err == nil && u.IsAbs() {
+		if u, err := uri.ParseRef(text); err == nil && u.IsAbs() {
 			e.URL, e.Kind, e.Rel = u, fetch.EntryListing, "item"
 		}
 		list = append(list, e)

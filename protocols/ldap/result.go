@@ -97,7 +97,7 @@ func (r *referral) Error() string { return "the server returned a referral" }
 func (r result) referralError() error {
 	ref := &referral{reply: r.reply()}
 	for _, text := range r.referrals {
-		if u, err := uri.Parse(text); err == nil && u.Host() != "" {
+		if u, err := uri.ParseRef(text); err == nil && u.Host() != "" {
 			ref.urls = append(ref.urls, u)
 		}
 	}

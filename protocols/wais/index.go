@@ -96,7 +96,7 @@ func (s *session) entry(database string, h apdu.Hit) fetch.Entry {
 		Sys: Hit{Score: h.Score, Lines: h.Lines, Types: h.Types, Headline: wire.Text(h.Headline),
 			Date: h.Date, Source: wire.Text(h.Source), City: wire.Text(h.City), Database: database},
 	}
-	if link, err := uri.Parse(strings.TrimSpace(h.Headline)); hasType(h, typeURL) && err == nil &&
+	if link, err := uri.ParseRef(h.Headline); hasType(h, typeURL) && err == nil &&
 		link.IsAbs() {
 		e.URL, e.ContentType = link, ""
 		return e
