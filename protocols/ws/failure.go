@@ -94,7 +94,7 @@ func (s *stream) explain(err error) error {
 	case errors.As(err, &closed):
 		return closeError(closed)
 	case errors.Is(err, websocket.ErrMessageTooBig):
-		return &fetch.Error{Code: fetch.ErrTooLarge, Err: errors.New("the message is too long")}
+		return &fetch.Error{Code: fetch.ErrTooLarge, Err: errTooLong}
 	case errors.Is(cause, io.EOF), errors.Is(cause, io.ErrUnexpectedEOF):
 		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
 			Err: errors.New("the connection was closed without a close frame")}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -112,7 +111,7 @@ func (d *opener) try(ctx context.Context, h *handshake) (*fetch.Response, error)
 	if d.opts.Jar != nil && !h.req.NoCookies && !d.env.Foreign(ctx) {
 		cookies.Add(header, d.opts.Jar.Cookies(h.url))
 	}
-	up := &upgrade{conn: conn, stream: &stream{conn: conn}}
+	up := &upgrade{conn: conn, stream: &stream{conn: conn}, frames: frames{limit: d.opts.MaxMessage}}
 	done := conn.ReplyTimeout(d.env.Timeouts().Reply)
 	c, resp, err := websocket.Dial(context.WithoutCancel(ctx), h.url.String(), &websocket.DialOptions{
 		HTTPClient: &http.Client{Transport: up},
@@ -169,49 +168,13 @@ func (u *upgrade) Read(p []byte) (int, error) {
 		return 0, u.stream.failed(u.failed)
 	}
 	n, err := u.rest.Read(p)
-	if valid := u.frames.count(p[:n]); valid < n {
-		u.failed = &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server sent a masked frame")}
+	if valid, violation := u.frames.count(p[:n]); violation != nil {
+		u.failed = violation
 		if n, err = valid, nil; n == 0 {
 			err = u.stream.failed(u.failed)
 		}
 	}
 	return n, err
-}
-
-// frames follows the headers of a server's frames, which must not be masked (RFC 6455, section 5.1).
-// Package websocket ignores the mask.
-type frames struct {
-	head    []byte // of a frame, while it is incomplete
-	payload uint64 // bytes that are left of the frame
-}
-
-// count returns the number of bytes of p before the header of a masked frame.
-func (f *frames) count(p []byte) int {
-	for i := 0; i < len(p); {
-		if f.payload > 0 {
-			n := int(min(f.payload, uint64(len(p)-i)))
-			i, f.payload = i+n, f.payload-uint64(n)
-			continue
-		}
-		f.head = append(f.head, p[i])
-		i++
-		if len(f.head) < 2 {
-			continue
-		}
-		if f.head[1]&0x80 != 0 {
-			return max(0, i-2)
-		}
-		size := map[byte]int{126: 2, 127: 8}[f.head[1]]
-		if len(f.head) < 2+size {
-			continue
-		}
-		f.payload = uint64(f.head[1])
-		if size > 0 {
-			f.payload = binary.BigEndian.Uint64(append(make([]byte, 8-size), f.head[2:]...))
-		}
-		f.head = f.head[:0]
-	}
-	return len(p)
 }
 
 func (u *upgrade) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -1,6 +1,7 @@
 package ws
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -29,6 +30,7 @@ type session struct {
 
 	sending sync.Mutex
 	closed  sync.Once
+	status  atomic.Int32 // to close with after a failed read; 0 before one
 	since   atomic.Int64 // start of the wait for a message, in Unix nanoseconds; 0 if no call waits
 }
 
@@ -58,6 +60,7 @@ func (s *session) receive() (fetch.Message, error) {
 	m, err := s.next()
 	if err != nil {
 		s.failure = s.stream.explain(err)
+		s.status.Store(int32(closeStatus(s.failure)))
 		s.end()
 		return fetch.Message{}, s.failure
 	}
@@ -82,7 +85,7 @@ func (s *session) next() (fetch.Message, error) {
 	}
 	m := fetch.Message{Text: kind == websocket.MessageText, Data: data}
 	if m.Text && !utf8.Valid(data) { // RFC 6455, section 8.1
-		return m, errors.New("a text message is not valid UTF-8")
+		return m, errText
 	}
 	return m, nil
 }
@@ -144,7 +147,7 @@ func (s *session) Close() error {
 		}
 		defer s.sending.Unlock()
 		s.stream.conn.SetWriteDeadline(time.Now().Add(closeTimeout))
-		s.ws.Close(websocket.StatusNormalClosure, "")
+		s.ws.Close(cmp.Or(websocket.StatusCode(s.status.Load()), websocket.StatusNormalClosure), "")
 		s.stream.Close()
 	})
 	return nil

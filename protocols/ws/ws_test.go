@@ -2,6 +2,7 @@ package ws_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -70,13 +72,23 @@ func raw(t testing.TB, after string) string {
 type hijacker struct {
 	http.ResponseWriter
 	after string
+	step  int // number of bytes to send at once; 0 for all
 	gone  chan struct{}
+	// status, if not nil, receives the status of the client's close frame, or 0 without one.
+	status chan<- websocket.StatusCode
 }
 
 func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	c, rw, err := h.ResponseWriter.(http.Hijacker).Hijack()
 	if err == nil {
-		c.Write([]byte(h.after))
+		for part := range slices.Chunk([]byte(h.after), cmp.Or(h.step, len(h.after)+1)) {
+			c.Write(part)
+		}
+		if h.status != nil {
+			h.status <- receivedStatus(c)
+			c.Close()
+			return c, rw, err
+		}
 		if h.gone != nil {
 			<-h.gone
 			c.(*net.TCPConn).SetLinger(0)
@@ -87,6 +99,15 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		io.Copy(io.Discard, c)
 	}
 	return c, rw, err
+}
+
+// receivedStatus returns the status of the close frame that a client sends first.
+func receivedStatus(c net.Conn) websocket.StatusCode {
+	var frame [8]byte // the header, the mask and the status
+	if _, err := io.ReadFull(c, frame[:]); err != nil || frame[0] != 0x88 {
+		return 0
+	}
+	return websocket.StatusCode(frame[6]^frame[2])<<8 | websocket.StatusCode(frame[7]^frame[3])
 }
 
 func dial(t testing.TB, c *fetch.Client, rawURL string) *fetch.Session {
@@ -187,6 +208,51 @@ func TestCloseStatuses(t *testing.T) {
 		s := dial(t, drive.Client(t, nil, ws.With(ws.Options{MaxMessage: 32})), raw(t, after))
 		if got, err := io.ReadAll(s); len(got) > 0 || fetch.CodeOf(err) != want {
 			t.Errorf("%.20q: %q, %v, want %q", after, got, err, want)
+		}
+	}
+}
+
+// TestCloseFrames checks the status that the server receives after its frames (RFC 6455, section
+// 7.4.1).
+func TestCloseFrames(t *testing.T) {
+	t.Parallel()
+	const masked, huge = "\x81\x85abcd)\x07\x0f\x08\x0e", "\x82\x7f\x40\x00\x00\x00\x00\x00\x00\x00"
+	for after, want := range map[string]struct {
+		status websocket.StatusCode
+		code   fetch.Code
+	}{
+		"\x88\x02\x03\xe8":                            {1000, ""},
+		"\x88\x05\x03\xe8bye":                         {1000, ""},
+		"\x81\x03\xed\xa0\x80":                        {1007, fetch.ErrProtocol},
+		"\x01\x01\xed\x80\x02\xa0\x80":                {1007, fetch.ErrProtocol},
+		masked:                                        {1002, fetch.ErrProtocol},
+		"\x89\x85abcd)\x07\x0f\x08\x0e":               {1002, fetch.ErrProtocol},
+		"\x82\x7f\xff\xff\xff\xff\xff\xff\xff\xff":    {1002, fetch.ErrProtocol},
+		"\x89\x7e\x00\x7e" + strings.Repeat("x", 126): {1002, fetch.ErrProtocol},
+		"\xc1\x00":                                    {1002, fetch.ErrProtocol},
+		"\x83\x00":                                    {1002, fetch.ErrProtocol},
+		"\x88\x01\x03":                                {1002, fetch.ErrProtocol},
+		"\x88\x02\x03\xed":                            {1002, fetch.ErrProtocol},
+		"\x88\x05\x03\xe8\xed\xa0\x80":                {1007, fetch.ErrProtocol},
+		"\x88\x03\x0f\xa0\xff":                        {1007, fetch.ErrProtocol},
+		huge:                                          {1009, fetch.ErrTooLarge},
+		"\x02\x01a\x80" + huge[1:]:                    {1009, fetch.ErrTooLarge},
+		"\x02\x7e\x04\x00" + strings.Repeat("x", 1024) + "\x80\x01x": {1009, fetch.ErrTooLarge},
+	} {
+		for _, step := range []int{1, len(after)} {
+			status := make(chan websocket.StatusCode, 1)
+			u := start(t, func(w http.ResponseWriter, r *http.Request) {
+				c, err := websocket.Accept(&hijacker{ResponseWriter: w, after: after, step: step, status: status}, r, nil)
+				if err == nil {
+					c.CloseNow()
+				}
+			})
+			s := dial(t, drive.Client(t, nil, ws.With(ws.Options{MaxMessage: 1024})), u)
+			_, err := io.ReadAll(s)
+			s.Close()
+			if got := <-status; got != want.status || fetch.CodeOf(err) != want.code {
+				t.Errorf("%.20q: close status %d, error %v; want %d, %q", after, got, err, want.status, want.code)
+			}
 		}
 	}
 }
