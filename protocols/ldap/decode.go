@@ -32,6 +32,7 @@ const (
 	tagExtendedResponse = 0x78
 	tagIntermediate     = 0x79
 	tagReferral         = 0xa3 // in an LDAPResult
+	tagControls         = 0xa0 // in an LDAPMessage
 )
 
 // An element is a BER value with a one-byte tag and a definite length, which is all that LDAP uses
@@ -168,12 +169,15 @@ func unexpected(err error) error {
 	return err
 }
 
-// parseMessage ignores controls (RFC 4511, section 4.1.1), because none are requested.
-func parseMessage(content []byte) (id int64, op element, err error) {
+// parseMessage parses an LDAPMessage (RFC 4511, section 4.1.1). Controls may be missing.
+func parseMessage(content []byte) (id int64, op, controls element, err error) {
 	d := &decoder{rest: content}
 	id = d.integer(tagInteger)
 	op = d.next()
-	return id, op, d.err
+	if d.more() {
+		controls = d.next()
+	}
+	return id, op, controls, d.err
 }
 
 type record struct {

@@ -48,13 +48,14 @@ func FuzzMessage(f *testing.F) {
 	f.Add(envelope(1, searchEntry("dc=t", "o", "x")))
 	f.Add(envelope(1, searchReference("ldap://h/")))
 	f.Add(envelope(0, ldapResult(24, 52, "dc=t", "bye", "ldap://h/")))
+	f.Add(envelope(1, searchDone(0), pageControl("next")))
 	f.Add([]byte{0x30, 0x84, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		content, err := readMessage(bufio.NewReader(bytes.NewReader(data)), nil)
 		if err != nil {
 			return
 		}
-		_, op, err := parseMessage(content)
+		_, op, controls, err := parseMessage(content)
 		if err != nil {
 			return
 		}
@@ -65,6 +66,7 @@ func FuzzMessage(f *testing.F) {
 			}
 		}
 		parseReferences(op.content)
+		parsePaging(controls)
 		if r, err := parseResult(op.content); err == nil {
 			r.err()
 		}

@@ -191,7 +191,7 @@ func TestRefusedStartTLS(t *testing.T) {
 				if err != nil {
 					return
 				}
-				id, op, err := parseMessage(content)
+				id, op, _, err := parseMessage(content)
 				if err != nil {
 					return
 				}

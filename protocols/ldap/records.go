@@ -1,10 +1,14 @@
 package ldap
 
 import (
+	"cmp"
 	"errors"
+	"hash/maphash"
 	"io"
 	"iter"
 	"strings"
+
+	"github.com/go-ldap/ldap/v3"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
@@ -26,16 +30,25 @@ func (e Entry) EntryFacts() fetch.Facts {
 type records struct {
 	*session
 	query query
+	pages pager
 
 	first  *record // the first record, read by begin
 	result error   // set at the end: io.EOF if the search succeeded
 }
 
 func (b *records) begin() error {
-	if err := b.send(b.query.request(), b.query.String()); err != nil {
+	b.pages = pager{single: b.query.scope == ldap.ScopeBaseObject, seen: make(map[uint64]bool),
+		seed: maphash.MakeSeed()}
+	if err := b.request(); err != nil {
 		return err
 	}
 	rec, err := b.receiveRecord()
+	if b.pages.refused(err) {
+		if err := b.request(); err != nil {
+			return err
+		}
+		rec, err = b.receiveRecord()
+	}
 	switch {
 	case err == io.EOF && !b.query.list:
 		return fetch.ErrNotFound.Errorf("no matching entry")
@@ -47,6 +60,10 @@ func (b *records) begin() error {
 		b.first = &rec
 	}
 	return nil
+}
+
+func (b *records) request() error {
+	return b.send(b.query.request(), b.query.String(), b.pages.controls())
 }
 
 func (b *records) next() (record, error) {
@@ -71,41 +88,70 @@ func (b *records) next() (record, error) {
 	return record{}, err
 }
 
-// receiveRecord reads the next record. The error is io.EOF if the search is done and succeeded.
+// receiveRecord reads the next record, if necessary from the next page. The error is io.EOF if the
+// search is done and succeeded.
 func (b *records) receiveRecord() (record, error) {
-	for range maxIntermediate {
+	for silent := 0; silent < maxIntermediate; silent++ {
 		op, err := b.receive()
 		if err != nil {
 			return record{}, unexpected(err)
 		}
 		switch op.tag {
-		case tagEntry:
-			rec, err := parseEntry(op.content)
-			if b.conn.Line() != nil {
-				b.trace(false, "entry %q with %d attributes", rec.dn, len(rec.attributes))
-			}
-			return rec, err
-		case tagReference:
-			urls, err := parseReferences(op.content)
-			b.trace(false, "reference to %q", urls)
-			return record{references: urls}, err
-		case tagIntermediate:
-			b.trace(false, "intermediate response")
-			continue
-		case tagDone:
-			r, err := parseResult(op.content)
+		case tagEntry, tagReference:
+			rec, err := b.parse(op)
 			if err != nil {
 				return record{}, err
 			}
-			b.trace(false, "%v", r)
-			if err := r.err(); err != nil {
+			again, err := b.pages.received(rec.dn + strings.Join(rec.references, " "))
+			if !again || err != nil {
+				return rec, err
+			}
+			silent = 0 // the number of repeated records is limited
+		case tagIntermediate:
+			b.trace(false, "intermediate response")
+		case tagDone:
+			if err := b.endPage(op.content); err != nil {
 				return record{}, err
 			}
-			return record{}, io.EOF
+		default:
+			return record{}, violation("unexpected response with tag %#x to a search", op.tag)
 		}
-		return record{}, violation("unexpected response with tag %#x to a search", op.tag)
 	}
 	return record{}, violation("received %d messages without a record", maxIntermediate)
+}
+
+func (b *records) parse(op element) (rec record, err error) {
+	if op.tag == tagReference {
+		rec.references, err = parseReferences(op.content)
+		b.trace(false, "reference to %q", rec.references)
+		return rec, err
+	}
+	rec, err = parseEntry(op.content)
+	if b.conn.Line() != nil {
+		b.trace(false, "entry %q with %d attributes", rec.dn, len(rec.attributes))
+	}
+	return rec, err
+}
+
+// endPage requests the next page. Without one, it returns io.EOF or the error of the search.
+func (b *records) endPage(content []byte) error {
+	r, err := parseResult(content)
+	if err != nil {
+		return err
+	}
+	b.trace(false, "%v", r)
+	switch err := r.err(); {
+	case err == nil:
+		if more, err := b.pages.next(b.controls); err != nil || !more {
+			return cmp.Or(err, io.EOF)
+		}
+	case b.pages.reduce(r.code, err):
+	case b.pages.records == 0 && b.pages.cookie == "":
+		return cmp.Or(b.pages.limit, err)
+	default:
+		return err
+	}
+	return b.request()
 }
 
 func (b *records) parts(base uri.URI) iter.Seq2[driver.Part, error] {

@@ -18,6 +18,11 @@ type search struct {
 	dn         string
 	scope      int64
 	attributes []string
+	paged      bool
+	size       int64 // of a page
+	cookie     string
+	// next is sent as the cookie of a page, if the finder sets it.
+	next *string
 }
 
 // A finder sends the responses to a search. Sending nil closes the connection.
@@ -54,7 +59,7 @@ func handle(c *servers.Conn, find finder) error {
 	if err != nil {
 		return err
 	}
-	id, op, err := parseMessage(content)
+	id, op, controls, err := parseMessage(content)
 	if err != nil {
 		return err
 	}
@@ -78,7 +83,11 @@ func handle(c *servers.Conn, find finder) error {
 		for list.more() {
 			q.attributes = append(q.attributes, string(list.expect(tagBytes)))
 		}
-		c.Note(fmt.Sprintf("search %s %d %v", q.dn, q.scope, q.attributes))
+		q.paged, q.next = controls.tag == tagControls, new(string)
+		if q.size, q.cookie, err = parsePaging(controls); err != nil {
+			return err
+		}
+		c.Note(strings.TrimSuffix(fmt.Sprintf("search %s %d %v page %s", q.dn, q.scope, q.attributes, q.cookie), " page "))
 		err = sendResults(c, id, q, find)
 	case tagExtendedRequest:
 		c.Note("extended " + string(d.next().content))
@@ -92,14 +101,18 @@ func handle(c *servers.Conn, find finder) error {
 func sendResults(c *servers.Conn, id int64, q search, find finder) error {
 	var content, last []byte
 	closed := false
+	var done *ber.Packet
 	find(q, func(op *ber.Packet) {
 		if op == nil {
 			closed = true
 		}
 		if !closed {
-			content, last = append(content, last...), envelope(id, op)
+			content, last, done = append(content, last...), envelope(id, op), op
 		}
 	})
+	if *q.next != "" {
+		last = envelope(id, done, pageControl(*q.next))
+	}
 	if closed {
 		c.Write(append(content, last...))
 		return errClosed
@@ -111,10 +124,25 @@ func sendResults(c *servers.Conn, id int64, q search, find finder) error {
 	return err
 }
 
-func envelope(id int64, op *ber.Packet) []byte {
+// pageControl returns the controls of a response with the cookie of the next page (RFC 2696).
+func pageControl(cookie string) *ber.Packet {
+	value := ber.Encode(ber.ClassUniversal, ber.TypeConstructed, ber.TagSequence, nil, "")
+	value.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagInteger, int64(0), ""))
+	value.AppendChild(octets(cookie))
+	control := ber.Encode(ber.ClassUniversal, ber.TypeConstructed, ber.TagSequence, nil, "")
+	control.AppendChild(octets(ldap.ControlTypePaging))
+	control.AppendChild(octets(string(value.Bytes())))
+	controls := ber.Encode(ber.ClassContext, ber.TypeConstructed, 0, nil, "")
+	controls.AppendChild(control)
+	return controls
+}
+
+func envelope(id int64, ops ...*ber.Packet) []byte {
 	p := ber.Encode(ber.ClassUniversal, ber.TypeConstructed, ber.TagSequence, nil, "")
 	p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagInteger, id, ""))
-	p.AppendChild(op)
+	for _, op := range ops {
+		p.AppendChild(op)
+	}
 	return p.Bytes()
 }
 

@@ -19,6 +19,7 @@ type session struct {
 	conn     *fetch.Conn
 	r        *bufio.Reader
 	received []byte        // the last received message
+	controls element       // of that message
 	id       int64         // message ID of the last request
 	timeout  time.Duration // timeout for a single-message response; 0 means none
 }
@@ -29,15 +30,17 @@ func (s *session) trace(sent bool, format string, args ...any) {
 	}
 }
 
-// send sends a request; shown is its description in the trace.
-func (s *session) send(op []byte, shown string) error {
+// send sends a request with controls; shown is its description in the trace.
+func (s *session) send(op []byte, shown string, controls ...[]byte) error {
 	s.id++
 	s.trace(true, "%s", shown)
-	_, err := s.conn.Write(s.message(op))
+	_, err := s.conn.Write(s.message(append([][]byte{op}, controls...)...))
 	return err
 }
 
-func (s *session) message(op []byte) []byte { return ber.Sequence(integer(s.id), op) }
+func (s *session) message(op ...[]byte) []byte {
+	return ber.Sequence(append([][]byte{integer(s.id)}, op...)...)
+}
 
 func integer(n int64) []byte { return ber.Bytes(ber.Universal, ber.TagInteger, ber.IntContent(n)) }
 
@@ -53,7 +56,8 @@ func (s *session) receive() (element, error) {
 	if s.received, err = readMessage(s.r, s.received); err != nil {
 		return element{}, err
 	}
-	id, op, err := parseMessage(s.received)
+	id, op, controls, err := parseMessage(s.received)
+	s.controls = controls
 	switch {
 	case err != nil:
 		return op, err
