@@ -27,7 +27,8 @@ func sizeOf(info filexfer.Attrs) int64 {
 	return int64(info.Size)
 }
 
-func (d *opener) file(f *flight, t *target, info filexfer.Attrs) (*fetch.Response, error) {
+// file opens a file unless handle is that of the open one.
+func (d *opener) file(f *flight, t *target, info filexfer.Attrs, handle string) (*fetch.Response, error) {
 	fileMeta := describeFile(t, info)
 	if mode := info.FileMode(); info.Has(filexfer.AttrPermissions) && !mode.IsRegular() {
 		return nil, remotefile.NotFile(mode) // opening a pipe might block until there is a writer
@@ -39,9 +40,12 @@ func (d *opener) file(f *flight, t *target, info filexfer.Attrs) (*fetch.Respons
 	if t.req.Op == fetch.OpStat {
 		return &fetch.Response{Meta: fileMeta, URL: t.url, Body: fetch.NoBody}, nil
 	}
-	handle, err := f.openHandle(filexfer.TypeOpen, t.path, filexfer.FlagRead, filexfer.Attrs{})
-	if err != nil {
-		return nil, err
+	var err error
+	if handle == "" {
+		handle, err = f.openHandle(filexfer.TypeOpen, t.path, filexfer.FlagRead, filexfer.Attrs{})
+		if err != nil {
+			return nil, err
+		}
 	}
 	if t.req.WantDigest {
 		if fileMeta.Digests, err = f.digest(handle); err != nil {
@@ -64,7 +68,7 @@ func (d *opener) file(f *flight, t *target, info filexfer.Attrs) (*fetch.Respons
 				return nil, err
 			}
 		}
-	} else if fetch.CodeOf(err) != fetch.ErrRefused && fetch.CodeOf(err) != fetch.ErrServer {
+	} else if !isUndescribed(err) {
 		return nil, err
 	}
 	if meta.Size < 0 {

@@ -121,7 +121,11 @@ type link struct{ target, info *request }
 // members returns the parts for files. It sends the requests for all symbolic links together.
 func (l *listing) members(files []filexfer.File) ([]driver.Part, error) {
 	links := make(map[int]link)
-	for i, file := range files {
+	for i := range files {
+		file := &files[i]
+		if !file.Attrs.Has(filexfer.AttrPermissions) {
+			file.Attrs.SetLongMode(file.Long)
+		}
 		if file.Attrs.Has(filexfer.AttrPermissions) &&
 			file.Attrs.Mode&filexfer.ModeType == filexfer.ModeLink && remotefile.IsName(file.Name) {
 			path := strings.TrimSuffix(l.path, "/") + "/" + file.Name

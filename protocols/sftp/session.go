@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -78,20 +79,43 @@ func newSession(channel io.ReadWriter, closeConn func(), times fetch.Timeouts, p
 		pending: make(map[uint32]*request)}
 }
 
+// minVersion is the oldest version whose messages for reading are those of version 3. Some vendors
+// have not gone beyond it.
+const minVersion = 2
+
+// maxText limits the text of a shell in an error, in bytes.
+const maxText = 200
+
+// shellText returns the text that a shell sends before SFTP or in place of it, or "" if the server
+// sends a message of SFTP, which begins with a short length.
+func shellText(r *bufio.Reader) string {
+	first, err := r.Peek(1)
+	if err != nil || first[0] == 0 {
+		return ""
+	}
+	b, _ := r.Peek(min(r.Buffered(), maxText))
+	text, _, _ := strings.Cut(string(b), "\x00") // a message may follow
+	return strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
+}
+
 func (s *session) negotiate() error {
 	if _, err := s.channel.Write(filexfer.Append(nil, filexfer.TypeInit, filexfer.Version)); err != nil {
 		return connError(err)
 	}
 	r := bufio.NewReaderSize(s.channel, 64<<10)
+	if text := shellText(r); text != "" {
+		return &fetch.Error{Code: fetch.ErrProtocol, Reply: fetch.Reply{Text: text},
+			Err:  errors.New("the server sent text in place of SFTP"),
+			Hint: "on the server, let the login print nothing and permit the subsystem sftp"}
+	}
 	m, err := filexfer.Read(r, func(n int) []byte { return make([]byte, n) })
 	switch {
 	case errors.Is(err, filexfer.ErrMalformed), err == nil && m.Type != filexfer.TypeVersion:
 		return remotefile.Violation("the server did not send its SFTP version")
 	case err != nil:
 		return connError(err)
-	case m.ID != filexfer.Version:
-		return remotefile.Violation("the server selected SFTP version %d instead of %d", m.ID,
-			filexfer.Version)
+	case m.ID < minVersion || m.ID > filexfer.Version:
+		return remotefile.Violation("the server selected SFTP version %d, which is not supported", m.ID)
 	}
 	go s.read(r)
 	go s.write()

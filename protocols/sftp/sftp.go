@@ -163,16 +163,57 @@ func (d *opener) perform(ctx context.Context, l lease, t *target) (*fetch.Respon
 
 func (d *opener) openResponse(f *flight, t *target) (*fetch.Response, error) {
 	info, err := f.attrs(f.roundTrip(filexfer.TypeAttrs, filexfer.TypeStat, t.path))
+	if refusesAttributes(err) {
+		return d.undescribed(f, t, err)
+	}
 	if err != nil {
 		return nil, err
 	}
+	return d.described(f, t, info, "")
+}
+
+// described opens a file or directory with attributes. Handle is that of the open file, or "".
+func (d *opener) described(f *flight, t *target, info filexfer.Attrs, handle string) (*fetch.Response, error) {
 	if info.FileMode().IsDir() {
+		f.closeHandle()
 		return d.directory(f, t, info)
 	}
 	if err := remotefile.CheckFile(t.req, t.Dir); err != nil {
 		return nil, err
 	}
-	return d.file(f, t, info)
+	return d.file(f, t, info, handle)
+}
+
+// refusesAttributes reports whether a server that returns err may still permit reading, as AWS
+// Transfer Family does.
+func refusesAttributes(err error) bool {
+	code := fetch.CodeOf(err)
+	return code == fetch.ErrRefused || code == fetch.ErrServer
+}
+
+// undescribed opens a file or directory whose attributes the server refuses with an error.
+func (d *opener) undescribed(f *flight, t *target, refusal error) (*fetch.Response, error) {
+	if t.Dir || t.req.Op == fetch.OpList {
+		return d.directory(f, t, filexfer.Attrs{})
+	}
+	handle, err := f.openHandle(filexfer.TypeOpen, t.path, filexfer.FlagRead, filexfer.Attrs{})
+	if fetch.CodeOf(err) == fetch.ErrNotFound && fetch.CodeOf(refusal) == fetch.ErrRefused {
+		return nil, refusal // only attributes prove that there is no file
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.attrs(f.roundTrip(filexfer.TypeAttrs, filexfer.TypeFstat, handle))
+	if err != nil && !isUndescribed(err) {
+		return nil, err
+	}
+	return d.described(f, t, info, handle)
+}
+
+// isUndescribed reports whether a server that returns err to FSTAT may still permit reading. Servers
+// that remove a file when it is opened, as IBM Sterling does, return "no such file".
+func isUndescribed(err error) bool {
+	return refusesAttributes(err) || fetch.CodeOf(err) == fetch.ErrNotFound
 }
 
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {

@@ -1,6 +1,7 @@
 package sftpd
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -59,7 +60,12 @@ func (x *session) serve() {
 	if m, err := filexfer.Read(x.channel, alloc); err != nil || m.Type != filexfer.TypeInit {
 		return
 	}
-	if x.write(filexfer.Append(nil, filexfer.TypeVersion, filexfer.Version)) != nil {
+	if x.server.opts.Output != "" {
+		x.write([]byte(x.server.opts.Output))
+		return
+	}
+	version := cmp.Or(x.server.opts.Version, filexfer.Version)
+	if x.write(filexfer.Append(nil, filexfer.TypeVersion, version)) != nil {
 		return
 	}
 	for {
@@ -113,6 +119,11 @@ func (x *session) handle(m filexfer.Message) error {
 	arg := f.Text() // all requests start with a name or handle
 	if f.Err() != nil {
 		return x.status(m.ID, filexfer.CodeBadMessage, "Bad message")
+	}
+	if refuse := x.server.opts.Refuse; refuse != nil {
+		if code := refuse(byte(m.Type), len(x.handles) > 0); code != 0 {
+			return x.status(m.ID, filexfer.Code(code), "refused")
+		}
 	}
 	switch m.Type {
 	case filexfer.TypeRead:
@@ -359,13 +370,26 @@ func (x *session) readdir(id uint32, h *handle) error {
 			continue
 		}
 		n++
-		fields = append(fields, e.Name(), info.Mode().String()+" "+e.Name(), attrs(info))
+		long, a := info.Mode().String()+" "+e.Name(), attrs(info)
+		if x.server.opts.NoAttributes {
+			long, a = longName(info), filexfer.Attrs{}
+		}
+		fields = append(fields, e.Name(), long, a)
 	}
 	if n == 0 {
 		return x.replyError(id, io.EOF)
 	}
 	fields[0] = n
 	return x.reply(filexfer.TypeName, id, fields...)
+}
+
+// longName returns a line as of ls -l.
+func longName(info fs.FileInfo) string {
+	mode := []byte(info.Mode().String())
+	if mode[0] == 'L' {
+		mode[0] = 'l'
+	}
+	return string(mode) + " 1 1000 1000 " + strconv.FormatInt(info.Size(), 10) + " Jan 1 2020 " + info.Name()
 }
 
 // attrs returns the attributes of a file.

@@ -42,6 +42,15 @@ type Options struct {
 	Forward func(addr string) bool
 	// NoSFTP refuses the sftp subsystem.
 	NoSFTP bool
+	// Version is the protocol version that the server selects. 0 means 3.
+	Version uint32
+	// Output is sent in place of the version, as by a shell that prints, before the session ends.
+	Output string
+	// Refuse returns the status code for a request of type t, or 0 to serve it (sections 3 and 7 of
+	// the draft). Opened reports whether a file or directory is open. Nil serves all.
+	Refuse func(t byte, opened bool) uint32
+	// NoAttributes omits the attributes of the entries of listings.
+	NoAttributes bool
 	// CheckFile computes the digest for the extension check-file. It is called with the name of the
 	// extension and the content of the file. If it is nil or returns "", the server refuses.
 	CheckFile func(extension string, content []byte) (algorithm string, sum []byte)

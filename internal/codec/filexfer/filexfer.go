@@ -273,6 +273,27 @@ func (a Attrs) append(b []byte) []byte {
 	return b
 }
 
+// SetLongMode sets the mode from the first field of a line in the format of ls -l, "drwxr-xr-x". It
+// has no effect on lines without one.
+func (a *Attrs) SetLongMode(long string) {
+	const bits = "rwxrwxrwx"
+	types := map[byte]uint32{'-': ModeRegular, 'd': ModeDir, 'l': ModeLink, 'p': ModeFIFO,
+		'c': ModeCharDevice, 'b': ModeBlockDevice, 's': ModeSocket}
+	if len(long) < 1+len(bits) || types[long[0]] == 0 {
+		return
+	}
+	mode := types[long[0]]
+	for i := range len(bits) {
+		switch c := long[1+i]; {
+		case c == bits[i] || i%3 == 2 && (c == 's' || c == 't'):
+			mode |= 0o400 >> i
+		case c != '-' && c != 'S' && c != 'T':
+			return
+		}
+	}
+	a.Flags, a.Mode = a.Flags|AttrPermissions, mode
+}
+
 // ModTime returns the modification time, or the zero time if it is unknown.
 func (a Attrs) ModTime() time.Time {
 	if !a.Has(AttrACModTime) {
