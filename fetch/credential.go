@@ -82,6 +82,7 @@ type Challenge struct {
 	Foreign   bool   // as Env.Foreign: the user's credentials must not be used. Env.Credential sets it
 	Mechanism string // "ftp", "nntp", "basic", "digest", "ldap", "proxy"
 	Realm     string // as named by the server, or ""
+	Question  bool   // Realm asks for something else than a password, such as a code; see RFC 4256
 	User      string // the user name if it is already known, or ""
 	Attempt   int    // from 1; more than 1 means that the previous credential was rejected
 	Tried     bool   // a password of the URL or of an earlier source was rejected. Env.Credential sets it

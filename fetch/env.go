@@ -28,7 +28,7 @@ func (e *env) Credential(ctx context.Context, ch Challenge) (Credential, error) 
 	ch.Attempt = max(ch.Attempt, 1)
 	user, _ := ch.URL.User()
 	password, hasPassword := ch.URL.Password()
-	if hasPassword {
+	if hasPassword && !ch.Question {
 		if ch.Attempt == 1 {
 			return Credential{User: user, Password: password}, nil
 		}

@@ -119,7 +119,7 @@ type flagLogin struct {
 func (l *flagLogin) Credential(ctx context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 	s := l.logins.opts
 	user := l.logins.userFor(ctx, ch)
-	if ch.Attempt > 1 || !l.logins.isNamed(ctx, ch) || !l.logins.hasUser(ctx, ch) ||
+	if ch.Attempt > 1 || ch.Question || !l.logins.isNamed(ctx, ch) || !l.logins.hasUser(ctx, ch) ||
 		!s.Login.HasPassword && !s.Login.Ask {
 		return fetch.Credential{}, fetch.ErrAuth
 	}

@@ -64,7 +64,7 @@ func (s *Source) Path() string { return s.path }
 // Credential returns the credentials for the challenge's host and user. The error matches
 // fetch.ErrAuth if there are none or the server has rejected them.
 func (s *Source) Credential(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
-	if ch.Attempt > 1 {
+	if ch.Attempt > 1 || ch.Question {
 		return fetch.Credential{}, fetch.ErrAuth
 	}
 	e, ok, err := s.lookup(ch)

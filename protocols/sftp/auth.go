@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/crypto/ssh"
@@ -33,6 +34,7 @@ type login struct {
 	agent         net.Conn
 	hasCredential bool     // a key or a password was available
 	passwords     []string // the passwords so far, one per attempt
+	unanswered    string   // a prompt that got no response
 	lockedFile    string   // an encrypted key file whose passphrase was not supplied
 	hostKeyErr    error    // the error if the host key was rejected
 	// knownHostsOf has the names of known_hosts files by those of copies.
@@ -87,12 +89,43 @@ func (l *login) done() {
 	}
 }
 
+// passwordWords are the words for a password in prompts of PAM and of common devices, in lower case.
+var passwordWords = []string{"password", "passphrase", "passwd", "passwort", "kennwort", "mot de passe",
+	"contraseña", "contrasenya", "senha", "palavra-passe", "wachtwoord", "lösenord", "passord",
+	"adgangskode", "salasana", "hasło", "heslo", "jelszó", "parola", "şifre", "пароль", "密码", "密碼",
+	"パスワード", "암호", "비밀번호"}
+
+// otherWords occur in prompts for codes and for a new password.
+var otherWords = []string{"one-time", "one time", "otp", "verification", "token", "code", "new pass",
+	"retype", "neues", "nouveau", "yes/no"}
+
+func isPasswordPrompt(prompt string) bool {
+	prompt = strings.ToLower(prompt)
+	in := func(word string) bool { return strings.Contains(prompt, word) }
+	return slices.ContainsFunc(passwordWords, in) && !slices.ContainsFunc(otherWords, in)
+}
+
+// response requests the response to a prompt that does not ask for a password.
+func (l *login) response(prompt string, attempt int) (string, error) {
+	cred, err := l.request(fetch.Challenge{Realm: prompt, Question: true, Attempt: attempt})
+	if err == nil && cred.Password == "" {
+		err = fetch.ErrAuth
+	}
+	if err != nil {
+		l.unanswered = prompt
+	}
+	return cred.Password, err
+}
+
 func (l *login) credential(prompt string, attempt int) (fetch.Credential, error) {
+	return l.request(fetch.Challenge{Realm: prompt, Attempt: attempt})
+}
+
+func (l *login) request(ch fetch.Challenge) (fetch.Credential, error) {
 	resume := l.clock.pause()
 	defer resume()
-	cred, err := l.driver.env.Credential(l.clock.ctx,
-		fetch.Challenge{URL: l.hop.url, Mechanism: "ssh", Realm: prompt,
-			User: l.hop.user, Attempt: attempt})
+	ch.URL, ch.Mechanism, ch.User = l.hop.url, "ssh", l.hop.user
+	cred, err := l.driver.env.Credential(l.clock.ctx, ch)
 	if err != nil && fetch.CodeOf(err) != fetch.ErrAuth {
 		l.fatalErr = err
 	}
@@ -128,17 +161,30 @@ func (l *login) password() func() (string, error) {
 	}
 }
 
+// maxRounds limits the requests of the server in all attempts with keyboard-interactive.
+const maxRounds = 20
+
 // interactive returns the callback of the method "keyboard-interactive" (RFC 4256). It responds to
-// the first prompt with the password, and to each further prompt with a further credential.
+// prompts for a password with the passwords in turn. For other prompts it requests a response.
 func (l *login) interactive() ssh.KeyboardInteractiveChallenge {
-	attempt := 0
-	return func(_, _ string, prompts []string, _ []bool) ([]string, error) {
+	attempt, rounds, questions := 0, 0, make(map[string]int)
+	return func(_, _ string, prompts []string, echos []bool) ([]string, error) {
+		if rounds++; rounds > maxRounds {
+			return nil, errors.New("the server does not end the keyboard-interactive login")
+		}
 		responses := make([]string, len(prompts))
 		for i, q := range prompts {
 			q = strings.TrimSpace(fetch.Printable(q))
 			l.traceLine(false, "prompt: "+q)
-			attempt++
-			response, err := l.secret(q, attempt)
+			var response string
+			var err error
+			if isPasswordPrompt(q) && !echos[i] {
+				attempt++
+				response, err = l.secret(q, attempt)
+			} else {
+				questions[q]++
+				response, err = l.response(q, questions[q])
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -324,6 +370,10 @@ func (l *login) loginError() error {
 		Hint:   "start the SSH agent, or supply a private key or a password"}
 	if !l.hasCredential {
 		e.Err = fmt.Errorf("no private key and no password to log in as %s", l.hop.user)
+	}
+	if l.unanswered != "" {
+		e.Err = fmt.Errorf("the server asks %q, which is not a prompt for a password", l.unanswered)
+		e.Hint = "answer it in a terminal"
 	}
 	if l.lockedFile != "" {
 		e.Reason, e.Hint = fetch.Reason{},

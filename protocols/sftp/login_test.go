@@ -217,6 +217,16 @@ func TestLogins(t *testing.T) {
 		{name: "dialogue", server: sftpd.Options{Users: users, Dialogue: true}, passwords: []string{password}, calls: 1},
 		{name: "dialogue with a code", server: sftpd.Options{Users: users, Dialogue: true, Further: map[string]string{"Code: ": "123456"}},
 			passwords: []string{password, "123456"}, calls: 2},
+		{name: "password of the URL and a code", server: sftpd.Options{Users: users, Dialogue: true, Further: map[string]string{"Code: ": "123456"}},
+			url: "tester:pass%20word@", passwords: []string{"123456"}, calls: 1},
+		{name: "question", server: sftpd.Options{Users: users, Dialogue: true, Prompt: "Do you agree (yes/no)? "}, url: "tester:pass%20word@",
+			want: fetch.ErrAuth},
+		{name: "prompt with echo", server: sftpd.Options{Users: users, Dialogue: true, Prompt: "Password: ", Echo: true}, url: "tester:pass%20word@",
+			want: fetch.ErrAuth},
+		{name: "prompt of a device", server: sftpd.Options{Users: users, Dialogue: true, Prompt: "TACACS Password: "}, url: "tester:pass%20word@"},
+		{name: "prompt in Japanese", server: sftpd.Options{Users: users, Dialogue: true, Prompt: "パスワード:"}, url: "tester:pass%20word@"},
+		{name: "one-time password", server: sftpd.Options{Users: users, Dialogue: true, Prompt: "One-time password (OATH): "}, url: "tester:pass%20word@",
+			want: fetch.ErrAuth},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -229,7 +239,7 @@ func TestLogins(t *testing.T) {
 			more := &fetch.Options{
 				Credentials: fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 					calls++
-					if ch.Mechanism != "ssh" || ch.User != "tester" || ch.Attempt != calls {
+					if ch.Mechanism != "ssh" || ch.User != "tester" || ch.Attempt != calls && !ch.Question {
 						t.Errorf("challenge %+v, the %dth", ch, calls)
 					}
 					if calls > len(tt.passwords) {

@@ -4,6 +4,7 @@ package sftpd
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/ed25519"
 	"crypto/rand"
 	"errors"
@@ -32,6 +33,10 @@ type Options struct {
 	// prompts of Further, which maps prompts to the expected responses.
 	Dialogue bool
 	Further  map[string]string
+	// Prompt is the first prompt of such a login, and Echo whether the response may be shown. ""
+	// means "Password: ".
+	Prompt string
+	Echo   bool
 	// HostKeys are the server's keys, which may have certificates. Nil means a new key.
 	HostKeys []ssh.Signer
 	// MaxRead limits the bytes of a READ reply. 0 means no limit.
@@ -141,7 +146,8 @@ func (s *Server) serverConfig() *ssh.ServerConfig {
 	if s.opts.Users != nil && s.opts.Dialogue {
 		cfg.KeyboardInteractiveCallback = func(c ssh.ConnMetadata,
 			challenge ssh.KeyboardInteractiveChallenge) (*ssh.Permissions, error) {
-			responses, err := challenge("", "", []string{"Password: "}, []bool{false})
+			prompts := []string{cmp.Or(s.opts.Prompt, "Password: ")}
+			responses, err := challenge("", "", prompts, []bool{s.opts.Echo})
 			if err != nil || len(responses) != 1 || checkPassword(c.User(), []byte(responses[0])) != nil {
 				return nil, errRefused
 			}

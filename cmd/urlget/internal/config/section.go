@@ -153,7 +153,7 @@ type Logins struct{ File *File }
 // Credential implements fetch.Credentials.
 func (l Logins) Credential(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 	user, password, ok := l.login(ch)
-	if !ok || ch.Attempt > 1 {
+	if !ok || ch.Attempt > 1 || ch.Question {
 		return fetch.Credential{}, fetch.ErrAuth
 	}
 	return fetch.Credential{User: user, Password: password}, nil
