@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,13 +46,26 @@ func query(u uri.URI) (string, error) {
 	return q, nil
 }
 
+// asciiDomain returns a domain name as A-labels, which registries expect, and other queries
+// unchanged.
+func asciiDomain(q string) string {
+	if !strings.Contains(q, ".") || strings.ContainsAny(q, " /@:?#[]%\\") {
+		return q
+	}
+	if u, err := uri.Parse("whois://" + q + "/"); err == nil && strings.HasPrefix(u.Host(), "xn--") ||
+		err == nil && strings.Contains(u.Host(), ".xn--") {
+		return u.Host()
+	}
+	return q
+}
+
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	q, err := query(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	a := &response{}
-	question := driver.Question{Addr: req.URL.HostPort(port), Lines: []string{q}}
+	question := driver.Question{Addr: req.URL.HostPort(port), Lines: []string{asciiDomain(q)}}
 	if err := driver.Ask(ctx, d.env, question, a.begin); err != nil {
 		return nil, err
 	}
@@ -143,38 +158,51 @@ func (a *response) referral(from uri.URI, q string) (uri.URI, bool) {
 	}
 	for line := range bytes.Lines(a.head) {
 		name, value, ok := strings.Cut(string(line), ":")
+		if rest, isRWhois := bytes.CutPrefix(line, []byte("%referral ")); isRWhois {
+			name, value, ok = "%referral", string(rest), true
+		}
 		name, value = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value)
-		if !ok || value == "" {
+		if !ok || value == "" || name != "%referral" && !slices.Contains(referralFields, name) {
 			continue
 		}
-		for _, field := range referralFields {
-			if name != field {
-				continue
-			}
-			u, ok := referralURL(value, q)
-			if ok && (u.Host() != from.Host() || u.Port(port) != from.Port(port)) {
-				return u, true
-			}
+		u, ok := referralURL(value, q)
+		if ok && (u.Host() != from.Host() || u.Port(port) != from.Port(port)) {
+			return u, true
 		}
 	}
 	return uri.URI{}, false
 }
 
-// referralURL returns a URL for "host", "host:port" or "whois://host[:port]". Servers of other
-// protocols (rwhois) are not supported.
+// portRWhois is the port of RWhois, whose servers also respond to the query lines of whois (RFC 2167,
+// section 3.3.1).
+const portRWhois = "4321"
+
+// referralURL returns a URL for "host", "host:port", "whois://host[:port]" or
+// "rwhois://host[:port][/auth-area=…]".
 func referralURL(value, q string) (uri.URI, bool) {
 	if scheme, rest, ok := strings.Cut(value, "://"); ok {
-		if !strings.EqualFold(scheme, "whois") {
+		switch strings.ToLower(scheme) {
+		case "whois":
+			value = rest
+		case "rwhois":
+			if value, _, _ = strings.Cut(rest, "/"); !hasPort(value) {
+				value += ":" + portRWhois
+			}
+		default:
 			return uri.URI{}, false
 		}
-		value = rest
 	}
-	value = strings.TrimRight(value, "/")
+	value = strings.TrimRight(value, "/.")
 	if strings.ContainsAny(value, "/@?# ") {
 		return uri.URI{}, false
 	}
 	u, err := uri.Parse("whois://" + value + "/" + uri.Escape(q))
 	return u, err == nil && u.Host() != ""
+}
+
+func hasPort(host string) bool {
+	_, _, err := net.SplitHostPort(host)
+	return err == nil
 }
 
 func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {

@@ -76,7 +76,9 @@ func TestReferral(t *testing.T) {
 		"as ARIN says it":         "ReferralServer:  whois://" + last.Addr + "/",
 		"as registries say it":    "   Registrar WHOIS Server: " + last.Addr + "\r\n",
 		"with a host and a port":  "whois: " + net.JoinHostPort(host, port),
-		"behind a useless one":    "whois: rwhois://x:1\nrefer: " + last.Addr,
+		"behind a useless one":    "whois: ftp://x:1\nrefer: " + last.Addr,
+		"to RWhois":               "ReferralServer: rwhois://" + last.Addr + "/auth-area=h.example",
+		"of RWhois":               "%rwhois V-1.5 h.example\n%referral rwhois://" + last.Addr + "/auth-area=.\n%ok",
 		"and one to a wrong name": "refer: not a host\nrefer: " + last.Addr,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,6 +89,41 @@ func TestReferral(t *testing.T) {
 				t.Errorf("%q, %v", got, err)
 			}
 		})
+	}
+}
+
+// TestReferralHosts checks the servers of referrals that are not reachable in tests.
+func TestReferralHosts(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"refer: whois.invalid.":                          "whois://whois.invalid/x.example",
+		"refer: whois://whois.invalid./":                 "whois://whois.invalid/x.example",
+		"ReferralServer: rwhois://rwhois.invalid":        "whois://rwhois.invalid:4321/x.example",
+		"ReferralServer: rwhois://rwhois.invalid:43/a=b": "whois://rwhois.invalid/x.example",
+	} {
+		s := start(t, constant(line+"\n"))
+		resp, err := drive.Client(t, nil, whois.Load).Get(t.Context(), "whois://"+s.Addr+"/x.example")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if got := strings.Join(resp.Header["Referral"], " "); strings.Replace(got, ":43/", "/", 1) != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+}
+
+func TestDomainsAreSentInASCII(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]string{
+		"b%C3%BCcher.example": "xn--bcher-kva.example", "Example.ORG": "Example.ORG", "192.0.2.1": "192.0.2.1",
+		"example.%E4%B8%AD%E5%9B%BD": "example.xn--fiqs8s", "J%C3%BCrgen": "Jürgen", "-T%20dn%20b%C3%BCcher.example": "-T dn bücher.example",
+	} {
+		s := start(t, constant("ok"))
+		drive.Gets(t, drive.Client(t, nil, whois.Load), "whois://"+s.Addr+"/"+query, "ok")
+		if log := s.Log(); len(log) != 1 || log[0] != want {
+			t.Errorf("%s: sent %q, want %q", query, log, want)
+		}
 	}
 }
 
