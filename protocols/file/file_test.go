@@ -157,18 +157,33 @@ func TestMeta(t *testing.T) {
 	}
 }
 
-// TestGeneratedFiles reads files that report size 0 but are not empty.
+// TestGeneratedFiles reads files that report another size than that of their content: 0 in /proc, and
+// a page in /sys.
 func TestGeneratedFiles(t *testing.T) {
 	t.Parallel()
-	const name = "/proc/self/status"
-	if _, err := os.Stat(name); err != nil {
-		t.Skip("no /proc here")
+	for name, want := range map[string]string{"/proc/self/status": "VmHWM", "/sys/class/net/lo/mtu": "\n"} {
+		if _, err := os.Stat(name); err != nil {
+			continue
+		}
+		got, resp, err := drive.Do(t, drive.Client(t, nil, file.Load), &fetch.Request{URL: uri.MustParse("file://" + name)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.Size != -1 || !strings.Contains(got, want) {
+			t.Errorf("%s: size %d, %d bytes, %v", name, resp.Size, len(got), err)
+		}
 	}
-	got, resp, err := drive.Do(t, drive.Client(t, nil, file.Load), &fetch.Request{URL: uri.MustParse("file://" + name)})
-	if err != nil {
+}
+
+// TestSparseFiles reads a file that has no blocks, as those in /sys, but content.
+func TestSparseFiles(t *testing.T) {
+	t.Parallel()
+	name := write(t, "", t.TempDir(), "a")
+	if err := os.Truncate(name, 10_000); err != nil {
 		t.Fatal(err)
 	}
-	if resp.Size != -1 || !strings.Contains(got, "VmHWM") {
+	got, resp, err := drive.Do(t, drive.Client(t, nil, file.Load), &fetch.Request{URL: uri.MustParse(fileURL(name))})
+	if err != nil || resp.Size != 10_000 || got != strings.Repeat("\x00", 10_000) {
 		t.Errorf("size %d, %d bytes, %v", resp.Size, len(got), err)
 	}
 }

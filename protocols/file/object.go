@@ -57,6 +57,9 @@ func describe(f *os.File, info fs.FileInfo) fetch.Meta {
 		return meta
 	}
 	meta := remotefile.Describe(info.Name(), info.Size(), info.ModTime())
+	if isGenerated(f, info) {
+		meta.Size, meta.Framing = -1, fetch.FramedByClose
+	}
 	meta.ETag = strconv.Quote(fmt.Sprintf("%x-%x-%x", info.Size(), info.ModTime().UnixNano(), inode(info)))
 	if meta.ContentType == "" || meta.Size == 0 {
 		var head [512]byte
@@ -69,6 +72,23 @@ func describe(f *os.File, info fs.FileInfo) fetch.Meta {
 		}
 	}
 	return meta
+}
+
+// maxGenerated limits the stated size of generated files, in bytes. In sysfs it is a page.
+const maxGenerated = 64 << 10
+
+// isGenerated reports whether the kernel generates the file with less content than its stated size,
+// as in sysfs. Such a file occupies no blocks.
+func isGenerated(f *os.File, info fs.FileInfo) bool {
+	if size := info.Size(); size == 0 || size > maxGenerated || !isWithoutBlocks(info) {
+		return false
+	}
+	n, err := io.ReadFull(io.NewSectionReader(f, 0, info.Size()), make([]byte, info.Size()))
+	if err != io.EOF && err != io.ErrUnexpectedEOF {
+		return false
+	}
+	now, err := f.Stat()
+	return err == nil && now.Size() == info.Size() && int64(n) < now.Size()
 }
 
 // compare reports whether v describes the current state of the file. Order is negative if the

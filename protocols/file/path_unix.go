@@ -67,4 +67,9 @@ func inode(info fs.FileInfo) uint64 {
 	return 0
 }
 
+func isWithoutBlocks(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && st.Blocks == 0
+}
+
 func isNotDirectory(err error) bool { return errors.Is(err, syscall.ENOTDIR) }

@@ -42,5 +42,7 @@ func (d *opener) openFile(_ context.Context, name string, _ fs.FileInfo) (*os.Fi
 // inode returns 0: Windows provides it only for open files.
 func inode(fs.FileInfo) uint64 { return 0 }
 
+func isWithoutBlocks(fs.FileInfo) bool { return false }
+
 // isNotDirectory reports false: on Windows such errors match fs.ErrNotExist.
 func isNotDirectory(error) bool { return false }
