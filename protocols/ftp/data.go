@@ -133,7 +133,11 @@ func (s *session) epsv(dc *dataConn) step {
 func (s *session) pasv(dc *dataConn) step {
 	return step{line: "PASV", then: func(r wire.Reply) error {
 		dc.refused = refusal("PASV", r)
-		if port, ok := passivePort(r.Text()); ok && r.Code/100 == 2 {
+		port, ok := passivePort(r.Text())
+		if r.Code == 229 { // by a translator between IPv4 and IPv6
+			port, ok = extendedPort(r.Text())
+		}
+		if ok && r.Code/100 == 2 {
 			dc.port, dc.refused = port, nil
 		}
 		return nil

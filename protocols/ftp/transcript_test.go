@@ -63,6 +63,7 @@ func transcripts() []transcriptTest {
 		{file: "cwd-200", path: "/pub/motd", body: welcome},
 		{file: "pwd-garbled", path: "/pub/motd", body: welcome},
 		{file: "pasv-bare", body: welcome},
+		{file: "pasv-extended", body: welcome},
 		{file: "pasv-garbled", err: fetch.ErrProtocol},
 		{file: "epsv-garbled", body: welcome},
 		{file: "epsv-other-delimiter", body: welcome},
