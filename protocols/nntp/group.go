@@ -211,6 +211,8 @@ func (l *lease) rangeOverviews(verb string, g numberRange, yield func([]byte, er
 	}
 	// The first command is not pipelined, because the server may not support it.
 	pending, err := commands.send(1)
+	// A server that ignores ranges sends everything at once.
+	rows := overviewRows{last: g.high}
 	for first := g.low; err == nil && pending > 0; first = min(first+commands.step, g.high+1) {
 		var r wire.Reply
 		if r, err = l.reply(); err != nil {
@@ -221,8 +223,14 @@ func (l *lease) rangeOverviews(verb string, g numberRange, yield func([]byte, er
 		case unsupported(r.Code) && first == g.low:
 			return false
 		case r.Code == replyOverview || r.Code == replyHead:
-			if !l.block(verb, first, yield) {
+			if rows.first = first; verb == "HEAD" || first > g.low {
+				rows.last = min(first+commands.step-1, g.high)
+			}
+			if !l.block(verb, &rows, yield) {
 				return true
+			}
+			if rows.received > 0 && rows.accepted == 0 {
+				commands.next = g.high + 1 // the server ignores ranges: there is nothing new
 			}
 		case r.Code == replyNoNumber || r.Code == replyNoArticles:
 		default:
@@ -240,22 +248,43 @@ func (l *lease) rangeOverviews(verb string, g numberRange, yield func([]byte, er
 	return true
 }
 
+// overviewRows selects the lines of a reply: those with numbers between first and last that are
+// greater than the highest before.
+type overviewRows struct {
+	first, last, highest uint64
+	received, accepted   int // lines of the last reply
+}
+
+func (o *overviewRows) accept(line []byte, highest uint64) bool {
+	o.received++
+	number, _, _ := bytes.Cut(line, []byte("\t"))
+	n, err := strconv.ParseUint(string(number), 10, 64)
+	if err == nil && (n < o.first || n > o.last || n <= highest) {
+		return false
+	}
+	o.accepted++
+	o.highest = max(o.highest, n)
+	return true
+}
+
 // block yields the lines of one reply and reports whether to continue.
-func (l *lease) block(verb string, number uint64, yield func([]byte, error) bool) bool {
+func (l *lease) block(verb string, rows *overviewRows, yield func([]byte, error) bool) bool {
+	rows.received, rows.accepted = 0, 0
 	if verb == "HEAD" {
 		head, err := l.Head("article")
 		if err != nil {
 			yield(nil, err)
 			return false
 		}
-		return yield(overviewLine(number, message.ParseHeader(head)), nil)
+		return yield(overviewLine(rows.first, message.ParseHeader(head)), nil)
 	}
+	highest := rows.highest // before this reply, whose lines may be in any order
 	for line, err := range l.Lines.Reader().DotLines(wire.DotOptions{}, 0) {
 		if err != nil && !wire.IsLineCut(err) {
 			yield(nil, l.Lines.Break(err))
 			return false
 		}
-		if !yield(bytes.TrimRight(line, "\r"), nil) {
+		if rows.accept(line, highest) && !yield(bytes.TrimRight(line, "\r"), nil) {
 			return false
 		}
 	}

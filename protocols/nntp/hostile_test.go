@@ -42,6 +42,26 @@ func TestDataAfterAReplyIsIgnored(t *testing.T) {
 	}
 }
 
+// TestServersThatIgnoreRanges checks that each article is listed once, even if the server claims more
+// articles than it has.
+func TestServersThatIgnoreRanges(t *testing.T) {
+	t.Parallel()
+	const rows = "224 rows\r\n0\tzero\r\n1\ta\r\n3\tc\r\n2\tb\r\n99999999999999\tbeyond\r\n.\r\n"
+	for name, group := range map[string]string{
+		"a few": "211 3 1 3 test.a\r\n", "many": "211 100000000000 1 100000000000 test.a\r\n", "some": "211 9000 1 9000 test.a\r\n",
+	} {
+		s := nntpd.Start(t, nntpd.Options{Groups: groups(3), Replies: map[string]string{"GROUP": group, "OVER": rows}})
+		c := drive.Client(t, nil, With(Options{Server: s.Addr}))
+		entries, err := drive.List(t, c, "news:test.a")
+		if len(entries) != 3 || err != nil {
+			t.Errorf("%s: %d entries, %v", name, len(entries), err)
+		}
+		if n := len(s.Log()); n > 12 {
+			t.Errorf("%s: %d commands", name, n)
+		}
+	}
+}
+
 // TestWrongArticleIsAnError uses servers that send another article than the requested one. The
 // first always does. The others do once, on a reused connection, as if replies were out of step.
 func TestWrongArticleIsAnError(t *testing.T) {
