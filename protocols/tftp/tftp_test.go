@@ -120,6 +120,7 @@ func TestServerVariants(t *testing.T) {
 		"no block size":      {Without: []string{"blksize"}},
 		"no options":         {Without: []string{"*"}},
 		"refuses options":    {Refuse: true},
+		"refuses vaguely":    {Refuse: true, RefuseWith: new(uint16)},
 		"drops options":      {Ignore: true},
 		"one port":           {OnePort: true},
 	} {
@@ -332,7 +333,9 @@ func replyServer(t *testing.T, packets ...string) (url string) {
 			for _, p := range packets {
 				conn.WriteTo([]byte(p), from)
 			}
-			packets = nil
+			if len(packets) > 0 && !strings.HasPrefix(packets[0], "\x00\x05") { // repeat errors
+				packets = nil
+			}
 		}
 	}()
 	return "tftp://" + conn.LocalAddr().String() + "/f"

@@ -277,7 +277,7 @@ func (t *transfer) serverError(p tftp.Packet) error {
 		e.Code = fetch.ErrRefused
 	case tftp.UnknownTransfer:
 		e.Code, e.Retry = fetch.ErrNetwork, true
-	case tftp.OptionsRefused, tftp.IllegalOperation:
+	case tftp.OptionsRefused, tftp.IllegalOperation, tftp.Undefined: // the last one from old servers
 		if !t.started && t.optionsSent {
 			return &optionsError{e}
 		}

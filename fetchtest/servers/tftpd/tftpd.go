@@ -30,6 +30,8 @@ type Options struct {
 	Without []string
 	// Refuse refuses requests with options; Ignore ignores their options.
 	Refuse, Ignore bool
+	// RefuseWith is the error code of a refusal (RFC 1350, RFC 2347). 0 is valid; nil means 8.
+	RefuseWith *uint16
 	// OnePort sends from the listening port, which allows one transfer at a time.
 	OnePort bool
 	// SkipZero numbers the block after 65535 as 1, not 0.
@@ -199,7 +201,11 @@ func (t *transfer) run() {
 		t.send(tftp.Packet{Op: tftp.Error, Code: tftp.NotFound, Text: "File not found"})
 		return
 	case t.s.opts.Refuse && len(t.request.Options) > 0:
-		t.send(tftp.Packet{Op: tftp.Error, Code: tftp.OptionsRefused, Text: "no options"})
+		code := uint16(tftp.OptionsRefused)
+		if with := t.s.opts.RefuseWith; with != nil {
+			code = *with
+		}
+		t.send(tftp.Packet{Op: tftp.Error, Code: code, Text: "no options"})
 		return
 	}
 	failure := t.p.Take(t.request.File, true)

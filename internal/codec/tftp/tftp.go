@@ -82,6 +82,9 @@ var ErrMalformed = errors.New("malformed TFTP packet")
 
 // Parse decodes a datagram. The error text may lack its final NUL, because some servers omit it.
 func Parse(b []byte) (p Packet, err error) {
+	if string(b) == "\x00\x06" {
+		return Packet{Op: OAck}, nil // no option is accepted
+	}
 	if len(b) < 4 {
 		return p, ErrMalformed
 	}

@@ -19,6 +19,7 @@ func TestPackets(t *testing.T) {
 		"\x00\x04\x00\x02":                                          {Op: Ack, Block: 2},
 		"\x00\x05\x00\x01File not found\x00":                        {Op: Error, Code: NotFound, Text: "File not found"},
 		"\x00\x05\x00\x00no end":                                    {Op: Error, Text: "no end"},
+		"\x00\x06":                                                  {Op: OAck},
 		"\x00\x06tsize\x0012\x00":                                   {Op: OAck, Options: []Option{{"tsize", "12"}}},
 	} {
 		got, err := Parse([]byte(text))
