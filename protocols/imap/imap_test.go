@@ -293,6 +293,7 @@ func TestTranscripts(t *testing.T) {
 		"quoted string":               {fetchSize + "S: * 4 FETCH (BODY[] \"he\\\\\\\"o\" UID 1)\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "he\\\"o", ""},
 		"empty string":                {fetchSize + "S: * 4 FETCH (BODY[] \"\" UID 1)\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "", ""},
 		"NIL":                         {fetchSize + "S: * 4 FETCH (BODY[] NIL UID 1)\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNotFound},
+		"NIL for an empty message":    {strings.Replace(fetchSize, "SIZE 5", "SIZE 0", 1) + "S: * 4 FETCH (BODY[] NIL UID 1)\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "", ""},
 		"NO after the content":        {fetchSize + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\nS: )\nS: u4 NO broken\n", "/b/;UID=1", fetch.OpGet, "hello", fetch.ErrRefused},
 		"closed in the content":       {fetchSize + "S: * 4 FETCH (BODY[] {5}\nS\"hel\"\nS!close\n", "/b/;UID=1", fetch.OpGet, "hel", fetch.ErrTruncated},
 		"closed after the content":    {fetchSize + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\nS!close\n", "/b/;UID=1", fetch.OpGet, "hello", fetch.ErrTruncated},

@@ -38,6 +38,7 @@ func (d *opener) openMessage(ctx context.Context, req *fetch.Request, t *target)
 		if err != nil || req.Op == fetch.OpStat {
 			return err
 		}
+		b.empty = size == 0 && t.section == ""
 		var rng fetch.Range
 		if req.Range.Offset >= 0 && (unchanged || req.IfChanged.IsZero()) {
 			rng = req.Range
@@ -186,13 +187,17 @@ func (s *session) requestContent(t *target, part fetch.Range, b *content) error 
 			return s.Lines.Break(err)
 		}
 		if v, found := items["BODY"]; ok && found {
-			if v.null {
+			if v.null && !b.empty {
 				continue // the part does not exist, but the status will be OK
 			}
 			if err := checkUID(items, t.uid); err != nil {
 				return s.Lines.Break(err)
 			}
-			b.r, b.remaining = strings.NewReader(v.text), int64(len(v.text))
+			text := v.text
+			if v.null {
+				text = ""
+			}
+			b.r, b.remaining = strings.NewReader(text), int64(len(text))
 			b.origin, b.quoted = parseOrigin(v.name), true
 			return nil
 		}
@@ -235,6 +240,7 @@ type content struct {
 	// origin is the offset of the content in the message or part; -1 if the server sent no origin
 	// octet.
 	origin int64
+	empty  bool // the message has no bytes, so NIL is its content
 	quoted bool // the content was a quoted string, and its line has been read
 	uid    uint32
 	head   []byte // the response before the content
