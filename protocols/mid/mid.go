@@ -102,7 +102,7 @@ func (d *opener) fromNews(
 	switch code := fetch.CodeOf(err); {
 	case err == nil:
 		return resp, nil
-	case code == fetch.ErrURL || code == fetch.ErrScheme:
+	case code == fetch.ErrURL || code == fetch.ErrScheme || code == fetch.ErrNoServer:
 		missing.Err = fmt.Errorf("%w, and no news server is configured", missing.Err)
 	case code == fetch.ErrNotFound:
 		missing.Err = fmt.Errorf("%w, and not on the news server", missing.Err)

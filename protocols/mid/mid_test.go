@@ -117,6 +117,11 @@ func TestNotFoundNamesMailboxes(t *testing.T) {
 			t.Errorf("%s: %v", tt.url, err)
 		}
 	}
+	without, mbox := setUp(t, "")
+	if _, _, err := do(t, without, "mid:none@x", ""); !errors.Is(err, fetch.ErrNotFound) ||
+		!strings.Contains(err.Error(), mbox) {
+		t.Errorf("without a news server: %v", err)
+	}
 }
 
 func TestForeignRequestsCannotReadMail(t *testing.T) {
