@@ -184,6 +184,7 @@ type record struct {
 	dn         string
 	attributes []attribute
 	references []string
+	continued  bool // more values for the record before
 }
 
 type attribute struct {
@@ -221,13 +222,14 @@ func parseEntry(content []byte) (record, error) {
 var errElements = violation("message exceeds %d elements", maxElements)
 
 // isDescription reports whether s has the characters of an attribute description: a name or an OID
-// with options (RFC 4512, section 2.5). Underscores are accepted because some servers use them.
+// with options (RFC 4512, section 2.5). Underscores are accepted because some servers use them, and
+// "*" because it ends the ranges of Active Directory.
 func isDescription(s string) bool {
 	for i := range len(s) {
 		c := s[i]
 		switch {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
-		case i > 0 && (c == '-' || c == ';' || c == '.' || c == '_' || c == '='):
+		case i > 0 && (c == '-' || c == ';' || c == '.' || c == '_' || c == '=' || c == '*'):
 		default:
 			return false
 		}

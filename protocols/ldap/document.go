@@ -50,12 +50,12 @@ func (d *document) fill() error {
 		if d.buf, all = d.writer.append(d.buf); !all || len(d.buf) > maxPart {
 			break
 		}
-		if len(d.buf) > 0 && d.first == nil && !isBuffered(d.r) {
+		if len(d.buf) > 0 && d.first == nil && (len(d.missing) > 0 || !isBuffered(d.r)) {
 			break
 		}
 		var rec record
 		if rec, d.err = d.next(); d.err == nil {
-			d.writer = recordWriter{record: rec}
+			d.writer = recordWriter{record: rec, started: rec.continued}
 		}
 	}
 	if d.rest = d.buf; len(d.rest) == 0 {

@@ -56,7 +56,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	if err != nil {
 		return nil, err
 	}
-	b := &records{session: s, query: q}
+	b := &records{session: s, query: q, dial: func() (*session, error) { return d.connect(ctx, req, q) }}
 	done := s.conn.ReplyTimeout(d.env.Timeouts().Reply)
 	if err := b.begin(); err != nil {
 		b.Close()

@@ -46,7 +46,10 @@ func (p *pager) controls() []byte {
 // received counts a record. It reports whether the record was returned before. An endless
 // repetition of a page is an error.
 func (p *pager) received(name string) (again bool, err error) {
-	if p.records++; p.records == 1 {
+	if p.records++; p.single {
+		return false, nil
+	}
+	if p.records == 1 {
 		p.first = name
 	}
 	if p.records == 1 && p.cookie != "" && p.first == p.before {
@@ -54,7 +57,6 @@ func (p *pager) received(name string) (again bool, err error) {
 	}
 	hash := maphash.String(p.seed, name)
 	switch {
-	case p.single:
 	case p.size > 0:
 		again = p.seen[hash]
 		delete(p.seen, hash)

@@ -31,6 +31,11 @@ type records struct {
 	*session
 	query query
 	pages pager
+	// missing has the values to request for the record that was returned last, over side, a
+	// connection that dial opens.
+	missing []valueRange
+	side    *records
+	dial    func() (*session, error)
 
 	first  *record // the first record, read by begin
 	result error   // set at the end: io.EOF if the search succeeded
@@ -57,6 +62,7 @@ func (b *records) begin() error {
 	case err != nil:
 		return err
 	default:
+		b.takeRanges(&rec)
 		b.first = &rec
 	}
 	return nil
@@ -74,6 +80,11 @@ func (b *records) next() (record, error) {
 	if b.result != nil {
 		return record{}, b.result
 	}
+	if len(b.missing) > 0 {
+		rec, err := b.nextRange()
+		b.result = err
+		return rec, err
+	}
 	done := b.conn.Piece() // only records count as progress
 	rec, err := b.receiveRecord()
 	done()
@@ -82,6 +93,7 @@ func (b *records) next() (record, error) {
 	case errors.As(err, &ref):
 		err = violation("received a referral after entries")
 	case err == nil:
+		b.takeRanges(&rec)
 		return rec, nil
 	}
 	b.result = err
