@@ -71,6 +71,9 @@ func (l *login) config() (*ssh.ClientConfig, error) {
 	interactive := ssh.RetryableAuthMethod(ssh.KeyboardInteractive(l.interactive()), maxTries)
 	password := ssh.RetryableAuthMethod(ssh.PasswordCallback(l.password()), maxTries)
 	cfg := &ssh.ClientConfig{
+		// The default lacks diffie-hellman-group-exchange-sha256, the only secure method of some
+		// servers.
+		Config:            ssh.Config{KeyExchanges: ssh.SupportedAlgorithms().KeyExchanges},
 		User:              l.hop.user,
 		Auth:              []ssh.AuthMethod{keys, interactive, password},
 		HostKeyCallback:   check,
@@ -222,6 +225,9 @@ func (l *login) signers() ([]ssh.Signer, error) {
 			l.fatalErr = settingsError("%w", err)
 			return nil, l.fatalErr
 		}
+		if certified := l.certified(file, s); certified != nil {
+			add(certified)
+		}
 		add(s)
 	}
 	for _, s := range l.agentKeys() {
@@ -237,6 +243,9 @@ func (l *login) signers() ([]ssh.Signer, error) {
 		s, err := l.identity(file)
 		switch {
 		case err == nil:
+			if certified := l.certified(file, s); certified != nil {
+				add(certified)
+			}
 			add(s)
 		case !errors.Is(err, fs.ErrNotExist):
 			d.env.Logger().Info("cannot use a private key file", "file", file, "error", err)
@@ -287,6 +296,43 @@ func (l *login) identity(file string) (ssh.Signer, error) {
 		return &lockedKey{login: l, file: file, pem: pem, public: missing.PublicKey}, nil
 	}
 	return l.unlock(file, pem)
+}
+
+// certified returns the key of a file with the certificate beside it, as of ssh-keygen -s, or nil.
+func (l *login) certified(file string, key ssh.Signer) ssh.Signer {
+	file += "-cert.pub"
+	cert, err := readCertificate(file)
+	if err == nil {
+		var s ssh.Signer
+		if s, err = ssh.NewCertSigner(cert, key); err == nil {
+			return s
+		}
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		l.driver.env.Logger().Info("cannot use a certificate", "file", file, "error", err)
+	}
+	return nil
+}
+
+func readCertificate(file string) (*ssh.Certificate, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxIdentity))
+	if err != nil {
+		return nil, err
+	}
+	public, _, _, _, err := ssh.ParseAuthorizedKey(text)
+	if err != nil {
+		return nil, err
+	}
+	cert, ok := public.(*ssh.Certificate)
+	if !ok {
+		return nil, errors.New("not a certificate")
+	}
+	return cert, nil
 }
 
 func (l *login) unlock(file string, pem []byte) (ssh.Signer, error) {

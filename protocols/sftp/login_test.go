@@ -159,6 +159,33 @@ func identity(t testing.TB, key any) string {
 }
 
 // publicKey returns the public key of key.
+// certifiedIdentity returns the file of a key that has a certificate beside it, and the certificate.
+func certifiedIdentity(t testing.TB) (name string, cert *ssh.Certificate) {
+	t.Helper()
+	_, key, _ := ed25519.GenerateKey(rand.Reader)
+	cert = &ssh.Certificate{Key: publicKey(t, key), CertType: ssh.UserCert, ValidPrincipals: []string{"tester"},
+		ValidBefore: ssh.CertTimeInfinity}
+	if err := cert.SignCert(rand.Reader, hostKey(t)); err != nil {
+		t.Fatal(err)
+	}
+	name = identity(t, key)
+	if err := os.WriteFile(name+"-cert.pub", ssh.MarshalAuthorizedKey(cert), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name, cert
+}
+
+// TestKeyExchanges checks that each method that is considered secure is offered.
+func TestKeyExchanges(t *testing.T) {
+	t.Parallel()
+	for _, method := range ssh.SupportedAlgorithms().KeyExchanges {
+		s := sftpd.Start(t, sftpd.Options{Tree: tree(), KeyExchanges: []string{method}})
+		if _, err := client(t, options(t, s), nil).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/")}); err != nil {
+			t.Errorf("%s: %v", method, err)
+		}
+	}
+}
+
 func publicKey(t testing.TB, key any) ssh.PublicKey {
 	t.Helper()
 	s, err := ssh.NewSignerFromKey(key)
@@ -180,6 +207,7 @@ func TestLogins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	certified, certificate := certifiedIdentity(t)
 	known := []ssh.PublicKey{publicKey(t, edwards), publicKey(t, rivest), encryptedPublic}
 	users := map[string]string{"tester": password, "": ""}
 	for _, tt := range []struct {
@@ -193,6 +221,8 @@ func TestLogins(t *testing.T) {
 	}{
 		{name: "key", server: sftpd.Options{Keys: known}, options: Options{Identities: []string{identity(t, edwards)}}},
 		{name: "RSA key", server: sftpd.Options{Keys: known}, options: Options{Identities: []string{identity(t, rivest)}}},
+		{name: "certificate", server: sftpd.Options{Keys: []ssh.PublicKey{certificate}}, options: Options{Identities: []string{certified}}},
+		{name: "certificate, key accepted", server: sftpd.Options{Keys: []ssh.PublicKey{certificate.Key}}, options: Options{Identities: []string{certified}}},
 		{name: "second key", server: sftpd.Options{Keys: known},
 			options: Options{Identities: []string{identity(t, stranger), identity(t, edwards)}}},
 		{name: "key with a passphrase", server: sftpd.Options{Keys: known},

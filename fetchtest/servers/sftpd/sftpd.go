@@ -37,6 +37,8 @@ type Options struct {
 	// means "Password: ".
 	Prompt string
 	Echo   bool
+	// KeyExchanges lists the key exchange methods. Nil means the defaults of package ssh.
+	KeyExchanges []string
 	// HostKeys are the server's keys, which may have certificates. Nil means a new key.
 	HostKeys []ssh.Signer
 	// MaxRead limits the bytes of a READ reply. 0 means no limit.
@@ -121,7 +123,7 @@ func (s *Server) KnownHosts() string {
 var errRefused = errors.New("sftpd: refused")
 
 func (s *Server) serverConfig() *ssh.ServerConfig {
-	cfg := &ssh.ServerConfig{NoClientAuth: s.opts.Users == nil && s.opts.Keys == nil, MaxAuthTries: 6}
+	cfg := &ssh.ServerConfig{Config: ssh.Config{KeyExchanges: s.opts.KeyExchanges}, NoClientAuth: s.opts.Users == nil && s.opts.Keys == nil, MaxAuthTries: 6}
 	checkPassword := func(user string, password []byte) error {
 		if want, ok := s.opts.Users[user]; ok && want == string(password) {
 			return nil
