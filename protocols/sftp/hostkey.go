@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/skeema/knownhosts"
@@ -56,6 +57,13 @@ func (l *login) hostKeys() (ssh.HostKeyCallback, []string, error) {
 	}
 	l.knownHostsOf = original
 	algorithms := db.HostKeyAlgorithms(l.hop.addr())
+	// A line of an authority without a port is valid for all ports, as in OpenSSH.
+	anyPort := net.JoinHostPort(l.hop.host, strconv.Itoa(defaultPort))
+	for _, name := range db.HostKeyAlgorithms(anyPort) {
+		if isCertificate(name) && !slices.Contains(algorithms, name) {
+			algorithms = append([]string{name}, algorithms...)
+		}
+	}
 	for _, name := range ssh.SupportedAlgorithms().HostKeys {
 		// A certificate is useful only if its authority is known.
 		if !isCertificate(name) && !slices.Contains(algorithms, name) {
@@ -66,6 +74,12 @@ func (l *login) hostKeys() (ssh.HostKeyCallback, []string, error) {
 	return func(addr string, remote net.Addr, key ssh.PublicKey) error {
 		l.traceLine(false, "host key "+key.Type()+" "+ssh.FingerprintSHA256(key))
 		err := check(addr, remote, key)
+		var revoked *xknownhosts.RevokedError
+		if isCertificate(key.Type()) && err != nil && !errors.As(err, &revoked) {
+			if check(anyPort, remote, key) == nil {
+				err = nil
+			}
+		}
 		if !isCertificate(key.Type()) {
 			err = withoutAuthorities(err, db.HostKeys(addr), key)
 		}
