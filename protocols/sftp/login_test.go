@@ -303,6 +303,13 @@ func passphrase(text string) func(context.Context, string) (string, error) {
 	return func(context.Context, string) (string, error) { return text, nil }
 }
 
+// TestEndlessDialogue uses a server that sends requests without prompts.
+func TestEndlessDialogue(t *testing.T) {
+	t.Parallel()
+	s := sftpd.Start(t, sftpd.Options{Tree: tree(), Users: map[string]string{"tester": password}, Dialogue: true, Rounds: 10_000})
+	drive.Fails(t, client(t, options(t, s), nil), "sftp://tester:pass%20word@"+s.Addr+"/", fetch.ErrProtocol)
+}
+
 // TestAgentKeys is not parallel, because it sets an environment variable.
 func TestAgentKeys(t *testing.T) {
 	_, key, _ := ed25519.GenerateKey(rand.Reader)

@@ -37,6 +37,8 @@ type Options struct {
 	// means "Password: ".
 	Prompt string
 	Echo   bool
+	// Rounds is the number of requests without prompts before the first prompt.
+	Rounds int
 	// KeyExchanges lists the key exchange methods. Nil means the defaults of package ssh.
 	KeyExchanges []string
 	// HostKeys are the server's keys, which may have certificates. Nil means a new key.
@@ -148,6 +150,11 @@ func (s *Server) serverConfig() *ssh.ServerConfig {
 	if s.opts.Users != nil && s.opts.Dialogue {
 		cfg.KeyboardInteractiveCallback = func(c ssh.ConnMetadata,
 			challenge ssh.KeyboardInteractiveChallenge) (*ssh.Permissions, error) {
+			for range s.opts.Rounds {
+				if _, err := challenge("", "", nil, nil); err != nil {
+					return nil, err
+				}
+			}
 			prompts := []string{cmp.Or(s.opts.Prompt, "Password: ")}
 			responses, err := challenge("", "", prompts, []bool{s.opts.Echo})
 			if err != nil || len(responses) != 1 || checkPassword(c.User(), []byte(responses[0])) != nil {
