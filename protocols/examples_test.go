@@ -36,9 +36,12 @@ var families = []struct {
 		{"ftp://ftp.example/pub/README", "a file"},
 		{"ftp://ftp.example/pub/", "a directory"},
 		{"ftp://joe@ftp.example/%2Fetc/motd;type=a", "a file by its path from the root, as text"}}},
-	{schemes: "sftp scp", rfcs: "draft-ietf-secsh-filexfer-02", login: "agent, keys, password; with the settings of `~/.ssh/config`", examples: []example{
+	{schemes: "sftp scp", rfcs: "draft-ietf-secsh-filexfer-02", login: "agent, keys, also with a certificate in `KEY-cert.pub`, password; with HostName, Port, User, IdentityFile and ProxyJump of `~/.ssh/config`", examples: []example{
 		{"sftp://joe@host.example/srv/file", "a file by its path from the root"},
-		{"sftp://joe@host.example/~/notes", "a file in the home directory"}}},
+		{"sftp://joe@host.example/~/notes", "a file in the home directory"}},
+		note: "Stored passwords answer prompts for a password only; other prompts, such as those for a code, are shown in the terminal. " +
+			"All algorithms that are considered secure are offered, so KexAlgorithms, Ciphers, MACs and HostKeyAlgorithms are not read; diffie-hellman-group18-sha512 is not implemented. CertificateFile is not read. " +
+			"SFTP has the versions 2 and 3; versions 4 to 6 have other attributes and are refused."},
 	{schemes: "smb", rfcs: "[MS-SMB2]", login: "NTLM; as a guest only with the user guest and no password; messages are signed, or encrypted if the server requires it", examples: []example{
 		{"smb://host.example/", "the shares"},
 		{"smb://joe@host.example/share/dir/", "a directory"},
@@ -80,10 +83,13 @@ var families = []struct {
 		{"news://news.example/1@host.example", "an article"},
 		{"nntp://news.example/comp.lang.go/12", "an article by its number"}}},
 	{schemes: "ldap ldaps", rfcs: "RFC 4516, 4511", login: "a bind with the user and password of the URL, flags or netrc", examples: []example{
-		{"ldap://directory.example/dc=example?cn?sub?(cn=A*)", "a search"}}},
+		{"ldap://directory.example/dc=example?cn?sub?(cn=A*)", "a search"}},
+		note: "Searches are requested in pages (RFC 2696), and the values that Active Directory returns in ranges are complete. " +
+			"A server without pages that limits the entries of a search returns a part of them, which is an error."},
 	{schemes: "dict", rfcs: "RFC 2229", examples: []example{{"dict://dict.example/d:word", "definitions of a word"}}},
 	{schemes: "finger", rfcs: "RFC 1288", examples: []example{{"finger://host.example/joe", "information about a user"}}},
-	{schemes: "whois", rfcs: "RFC 3912", examples: []example{{"whois://whois.example/example.org", "the holder of a domain"}}},
+	{schemes: "whois", rfcs: "RFC 3912", examples: []example{{"whois://whois.example/example.org", "the holder of a domain"}},
+		note: "Referrals to servers of whois and RWhois are followed. Domains are sent in ASCII."},
 	{schemes: "cso", rfcs: "RFC 2378", examples: []example{{"cso://ns.example/smith", "a search of a directory of people"}}},
 	{schemes: "wais", rfcs: "RFC 1738, section 3.9; RFC 1625", examples: []example{{"wais://wais.example/db?words", "a search of a database"}}},
 	{schemes: "z39.50s z39.50r", rfcs: "RFC 2056; ISO 23950, version 3", login: "only if the server rejects the session without one, and only with `--allow-plaintext-login`, because the protocol has no TLS", examples: []example{
@@ -104,7 +110,8 @@ var families = []struct {
 		{"ni://example.com/sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk", "a body by its digest"}},
 		note: "urlget retrieves the body over https from `/.well-known/ni/` of the authority. The body ends with an error if its digest is wrong. A name without an authority is not retrievable."},
 	{schemes: "data", rfcs: "RFC 2397", examples: []example{{"data:,hello", "the text itself"}}},
-	{schemes: "file", rfcs: "RFC 8089", examples: []example{{"file:///etc/motd", "a file of this machine"}}},
+	{schemes: "file", rfcs: "RFC 8089", examples: []example{{"file:///etc/motd", "a file of this machine"}},
+		note: "Files that the kernel generates, as in `/proc` and `/sys`, are read to their end. Reading a local file has no timeout, so one that waits for events, such as `/proc/kmsg`, does not end."},
 	{schemes: "nfs", rfcs: "RFC 2224, 2054, 1813, 5531, 4506, 1833", login: "the user number of `--nfs-user`; default nobody", examples: []example{
 		{"nfs://host.example/", "the public directory, or the exports of the server"},
 		{"nfs://host.example/export/file", "a file of the public directory, or of an export by its path"},

@@ -82,7 +82,8 @@ func (b *records) nextRange() (record, error) {
 	first := strconv.FormatUint(r.next, 10)
 	b.side.pages = pager{single: true}
 	b.side.query = query{dn: r.dn, scope: ldap.ScopeBaseObject, filter: "(objectClass=*)",
-		compiled: ber.String(ldap.FilterPresent, "objectClass"), attributes: []string{r.attribute + ";range=" + first + "-*"}}
+		compiled:   ber.String(ldap.FilterPresent, "objectClass"),
+		attributes: []string{r.attribute + ";range=" + first + "-*"}}
 	defer b.side.conn.ReplyTimeout(b.side.timeout)()
 	if err := b.side.request(); err != nil {
 		return record{}, err

@@ -173,7 +173,9 @@ func (d *opener) openResponse(f *flight, t *target) (*fetch.Response, error) {
 }
 
 // described opens a file or directory with attributes. Handle is that of the open file, or "".
-func (d *opener) described(f *flight, t *target, info filexfer.Attrs, handle string) (*fetch.Response, error) {
+func (d *opener) described(
+	f *flight, t *target, info filexfer.Attrs, handle string,
+) (*fetch.Response, error) {
 	if info.FileMode().IsDir() {
 		f.closeHandle()
 		return d.directory(f, t, info)
