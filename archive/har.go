@@ -199,7 +199,8 @@ func (m *Importer) harRecords(e *harEntry, u uri.URI, body []byte) error {
 	if !httpguts.ValidHeaderFieldName(method) { // a token, too
 		method = http.MethodGet
 	}
-	request := m.harRecord(e, u, warc.Request, method+" "+requestTarget(u)+" HTTP/1.1", contentType, head, sent)
+	request := m.harRecord(e, u, warc.Request, method+" "+requestTarget(u)+" HTTP/1.1", contentType, head,
+		sent)
 	request.Header.Add("WARC-Concurrent-To", id)
 	return m.importRecord(request)
 }

@@ -317,8 +317,9 @@ func (e *env) connect(
 	if resp.StatusCode/100 == 2 {
 		return nil, nil
 	}
-	refused := &Error{Code: ErrRefused, Reply: Reply{Code: resp.StatusCode, Text: strings.TrimSpace(resp.Status[3:])},
-		Err: fmt.Errorf("the proxy %s did not connect to %s", p.WithoutUserinfo(), addr)}
+	refused := &Error{Code: ErrRefused,
+		Reply: Reply{Code: resp.StatusCode, Text: strings.TrimSpace(resp.Status[3:])},
+		Err:   fmt.Errorf("the proxy %s did not connect to %s", p.WithoutUserinfo(), addr)}
 	switch resp.StatusCode {
 	case http.StatusProxyAuthRequired, http.StatusUnauthorized: // tinyproxy sends 401 for a wrong password
 		refused.Code, refused.Hint = ErrAuth, proxyLoginHint

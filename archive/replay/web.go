@@ -169,7 +169,8 @@ func missingContentError(bare bool) error {
 	if bare {
 		return errMissingContent
 	}
-	return fmt.Errorf("%w: the server sent 304 Not Modified, so it is in an earlier archive", errMissingContent)
+	return fmt.Errorf("%w: the server sent 304 Not Modified, so it is in an earlier archive",
+		errMissingContent)
 }
 
 // verifyRedirect reads the body of resp, unless it is unusually long, because a redirect is followed

@@ -215,7 +215,8 @@ func pythonNumber(n json.Number) string {
 		return strings.TrimPrefix(strings.ToLower(strconv.FormatFloat(f, 'g', -1, 64)), "+")
 	}
 	// Python uses the exponent below 1e-4 and from 1e16 on.
-	if text := strconv.FormatFloat(f, 'e', -1, 64); f != 0 && (f < 1e-4 && f > -1e-4 || f >= 1e16 || f <= -1e16) {
+	if text := strconv.FormatFloat(f, 'e', -1, 64); f != 0 &&
+		(f < 1e-4 && f > -1e-4 || f >= 1e16 || f <= -1e16) {
 		return text
 	}
 	text := strconv.FormatFloat(f, 'f', -1, 64)

@@ -125,7 +125,8 @@ func (s *Server) KnownHosts() string {
 var errRefused = errors.New("sftpd: refused")
 
 func (s *Server) serverConfig() *ssh.ServerConfig {
-	cfg := &ssh.ServerConfig{Config: ssh.Config{KeyExchanges: s.opts.KeyExchanges}, NoClientAuth: s.opts.Users == nil && s.opts.Keys == nil, MaxAuthTries: 6}
+	cfg := &ssh.ServerConfig{Config: ssh.Config{KeyExchanges: s.opts.KeyExchanges},
+		NoClientAuth: s.opts.Users == nil && s.opts.Keys == nil, MaxAuthTries: 6}
 	checkPassword := func(user string, password []byte) error {
 		if want, ok := s.opts.Users[user]; ok && want == string(password) {
 			return nil

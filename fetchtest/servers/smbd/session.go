@@ -142,7 +142,8 @@ func (x *session) handle(h smb2.Header, msg []byte) error {
 	body := map[smb2.Command]smb2.Body{
 		smb2.Negotiate: &smb2.NegotiateRequest{}, smb2.SessionSetup: &smb2.SessionSetupRequest{},
 		smb2.TreeConnect: &smb2.TreeConnectRequest{},
-		smb2.Create:      &smb2.CreateRequest{}, smb2.Close: &smb2.CloseRequest{}, smb2.Read: &smb2.ReadRequest{},
+		smb2.Create:      &smb2.CreateRequest{}, smb2.Close: &smb2.CloseRequest{},
+		smb2.Read:           &smb2.ReadRequest{},
 		smb2.QueryDirectory: &smb2.QueryDirectoryRequest{}, smb2.Ioctl: &smb2.IoctlRequest{},
 	}[h.Command]
 	if body == nil {
