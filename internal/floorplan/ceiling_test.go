@@ -18,16 +18,16 @@ type ceiling struct{ lines, names int }
 // ceilings are the sizes of the rooms when they were last made smaller, rounded up. A commit that raises
 // one says why. A folder belongs to the longest matching room.
 var ceilings = map[string]ceiling{
-	"cmd/urlget":             {14600, 0},
+	"cmd/urlget":             {14800, 0},
 	"serve":                  {5850, 11},
-	"archive":                {8950, 62},
+	"archive":                {9800, 67},
 	"crawl":                  {7200, 56},
-	"protocols":              {33350, 130},
-	"fetch":                  {18650, 274},
+	"protocols":              {34100, 130},
+	"fetch":                  {18750, 274},
 	"fetch/driver":           {1850, 38},
 	"fetch/uri":              {3050, 40},
 	"fetch/download":         {6000, 31},
-	"internal":               {10100, 0},
+	"internal":               {10350, 0},
 	"queue":                  {8400, 63},
 	"queue/cmd/urlget-queue": {3250, 0},
 }
