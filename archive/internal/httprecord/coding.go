@@ -26,7 +26,7 @@ const (
 // chunked, so that damage is an error, unless it has an extension, which servers hardly ever send. An
 // empty content counts as chunked, because it lacks the last chunk. The result replaces content.
 func hasChunks(content *bufio.Reader) (*bufio.Reader, bool) {
-	begin, err := content.Peek(maxChunkSize + 1)
+	begin, _ := content.Peek(maxChunkSize + 1)
 	if len(begin) == 0 {
 		return content, true
 	}
@@ -40,7 +40,7 @@ func hasChunks(content *bufio.Reader) (*bufio.Reader, bool) {
 	if extended {
 		content = bufio.NewReaderSize(content, maxExtended)
 	}
-	begin, err = content.Peek(content.Size())
+	begin, err := content.Peek(content.Size())
 	_, data, ok := bytes.Cut(begin, []byte("\n"))
 	switch {
 	case !ok || len(data) == 0 && err == io.EOF:
