@@ -48,17 +48,34 @@ func (x *jobs) writeErrorPage(j *job.Job, e *fetch.Error) (string, error) {
 			return "", err
 		}
 	}
-	if j.Exists == download.Overwrite {
-		return name, x.files.Root.WriteFile(name, e.Body, 0o666)
+	if j.Exists != download.Overwrite {
+		return x.writeUnused(name, e.Body)
 	}
+	written, err := x.writeUnused(name+".tmp", e.Body) // a file is replaced at once or not at all
+	if err == nil {
+		err = x.files.Root.Rename(written, name)
+	}
+	if err != nil && written != "" {
+		x.files.Root.Remove(written)
+	}
+	return name, err
+}
+
+// writeUnused writes a new file and returns its name. After a failure there is no file.
+func (x *jobs) writeUnused(name string, content []byte) (string, error) {
+	root := x.files.Root
 	file, name, err := createUnused(name, func(name string) (*os.File, error) {
-		return x.files.Root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		return root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	})
 	if err != nil {
 		return "", err
 	}
-	_, err = file.Write(e.Body)
-	return name, errors.Join(err, file.Close())
+	_, err = file.Write(content)
+	if err = errors.Join(err, file.Close()); err != nil {
+		root.Remove(name)
+		return "", err
+	}
+	return name, nil
 }
 
 // maxUnused limits the search for an unused name.
