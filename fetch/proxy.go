@@ -3,7 +3,6 @@ package fetch
 import (
 	"bufio"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
@@ -302,7 +301,7 @@ func (e *env) connect(
 	user, hasUser := p.User()
 	if hasUser {
 		password, _ := p.Password()
-		value := "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
+		value := httpauth.Basic(user, password)
 		if login != nil {
 			if value, err = login.Authorization(req, addr, user, password); err != nil {
 				return nil, &Error{Code: ErrAuth, Err: err}

@@ -1,5 +1,5 @@
-// Package httpauth reads the challenges of HTTP servers and proxies, and responds to those of the
-// authentication scheme Digest (RFC 9110, section 11, and RFC 7616).
+// Package httpauth reads the challenges of HTTP servers and proxies (RFC 9110, section 11), and writes
+// the credentials of the authentication schemes Basic (RFC 7617) and Digest (RFC 7616).
 package httpauth
 
 import (

@@ -9,7 +9,6 @@ import (
 
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/httpauth"
-	"github.com/urlget/urlget/protocols/internal/httphead"
 )
 
 type login struct {
@@ -25,7 +24,7 @@ func (l *login) authorization(r *http.Request) (string, error) {
 		if strings.Contains(l.user, ":") {
 			return "", errors.New("a user name with a colon cannot be sent")
 		}
-		return httphead.Basic(l.user, l.password), nil
+		return httpauth.Basic(l.user, l.password), nil
 	}
 	return l.digest.Authorization(r, r.URL.RequestURI(), l.user, l.password)
 }

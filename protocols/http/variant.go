@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/protocols/internal/httphead"
+	"github.com/urlget/urlget/internal/httpauth"
 )
 
 func (d *opener) Variant(ctx context.Context, req *fetch.Request, withLogin bool) (*fetch.Variant, error) {
@@ -42,7 +42,7 @@ func (d *opener) variant(r *http.Request, req *fetch.Request, auth []*authentica
 	h.Set("Host", r.Host)
 	for _, a := range auth {
 		if l := a.login; l != nil && a.status == http.StatusUnauthorized { // that of Digest is never the same
-			h.Set("Authorization", httphead.Basic(l.user, l.password))
+			h.Set("Authorization", httpauth.Basic(l.user, l.password))
 		}
 	}
 	given := textproto.MIMEHeader{}

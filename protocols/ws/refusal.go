@@ -61,7 +61,7 @@ func (d *opener) login(ctx context.Context, h *handshake, resp *http.Response, r
 		Realm: challenges[basic].Params["realm"], Attempt: h.logins})
 	switch {
 	case err == nil:
-		h.header.Set("Authorization", httphead.Basic(cred.User, cred.Password))
+		h.header.Set("Authorization", httpauth.Basic(cred.User, cred.Password))
 		return nil
 	case !errors.Is(err, fetch.ErrAuth):
 		return err

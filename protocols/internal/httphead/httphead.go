@@ -1,10 +1,9 @@
 // Package httphead has the common rules of HTTP and WebSockets for the heads of messages: the fields
-// that callers may set, the challenges of servers, and the status of responses.
+// that callers may set, and the status of responses.
 package httphead
 
 import (
 	"bufio"
-	"encoding/base64"
 	"fmt"
 	"net/http"
 	"slices"
@@ -50,11 +49,6 @@ func CheckSyntax(name string, values []string) error {
 // use, is not counted.
 func IsSafe(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
-}
-
-// Basic returns the credentials of the authentication scheme Basic (RFC 7617, section 2).
-func Basic(user, password string) string {
-	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }
 
 // ReadResponse reads the final response to a request and skips informational ones.
