@@ -130,7 +130,7 @@ func TestPoolDetectsClosedPeer(t *testing.T) {
 		server.Close()
 		for !gone(&pooledConn{conn: conn}) {
 			if runtime.GOOS != "linux" {
-				t.Skip("sockets cannot be polled")
+				t.Skip("peek requires Linux: other systems cannot poll a socket")
 			}
 			if t.Context().Err() != nil {
 				t.Fatal("not noticed")

@@ -21,13 +21,13 @@ import (
 )
 
 // TestClientCertificateByRenegotiation checks a server of TLS 1.2 that requests a certificate after the
-// request, as IIS and Apache do for single paths. Servers of crypto/tls cannot, so the test needs
-// openssl.
+// request, as IIS and Apache do for single paths. Servers of crypto/tls cannot, so the
+// server is that of openssl.
 func TestClientCertificateByRenegotiation(t *testing.T) {
 	t.Parallel()
 	openssl, err := exec.LookPath("openssl")
 	if err != nil {
-		t.Skip("needs openssl")
+		t.Skip("requires openssl, because servers of crypto/tls cannot renegotiate")
 	}
 	serverTLS, clientTLS := servers.Certificate()
 	file := t.TempDir() + "/server.pem"
@@ -54,7 +54,7 @@ func TestClientCertificateByRenegotiation(t *testing.T) {
 		return false
 	}
 	if !until("ACCEPT") {
-		t.Skip("openssl s_server does not start")
+		t.Fatal("openssl s_server does not start")
 	}
 	clientTLS.Certificates = serverTLS.Certificates
 	done := make(chan bool, 1)
