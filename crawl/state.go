@@ -321,8 +321,7 @@ func (s *State) begin(keys []string) (numbers []int, err error) {
 			s.changes.put(metaBucket, string(seedKey(i)), nil)
 		}
 		if err := s.update(func(tx *bolt.Tx) error {
-			return clearBuckets(tx, queueBucket, failedBucket,
-				shapesBucket)
+			return clearBuckets(tx, queueBucket, failedBucket, shapesBucket)
 		}); err != nil {
 			return nil, fileError(err)
 		}

@@ -30,8 +30,7 @@ type CredentialSource interface {
 // ChainCredentials returns Credentials that ask each provider until one returns a credential. A
 // second attempt continues with the provider after the one whose credential was rejected, and sets
 // Challenge.Tried if that had a password. The chain keeps no state and asks the earlier providers
-// again to find that one, so a provider that prompts
-// the user should be the last.
+// again to find that one, so a provider that prompts the user should be the last.
 func ChainCredentials(providers ...Credentials) Credentials { return chain(providers) }
 
 type chain []Credentials

@@ -158,10 +158,9 @@ func (n *network) openArchives(ctx context.Context, args []string) (context.Cont
 	if err := os.MkdirAll(filepath.Dir(r.WARC), 0o777); err != nil {
 		return ctx, failure.File(err)
 	}
-	w, err := warc.Create(r.WARC,
-		warc.WriterOptions{Plain: r.Plain, MaxSize: int64(r.MaxSize), Append: n.opts.AppendsArchive(),
-			Index: r.Index,
-			Info:  warcInfo(n.opts, args), Format: capture.Format})
+	w, err := warc.Create(r.WARC, warc.WriterOptions{Plain: r.Plain, MaxSize: int64(r.MaxSize),
+		Append: n.opts.AppendsArchive(), Index: r.Index,
+		Info: warcInfo(n.opts, args), Format: capture.Format})
 	if errors.Is(err, fs.ErrExist) {
 		return ctx, failure.Hinted(err.Error(), "use --warc-append to append to an existing archive")
 	}

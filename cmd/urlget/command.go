@@ -127,8 +127,8 @@ func noArguments(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-func (p *program) completeURL(_ *cobra.Command, _ []string, begun string) ([]string,
-	cobra.ShellCompDirective) {
+func (p *program) completeURL(_ *cobra.Command, _ []string, begun string) (
+	[]string, cobra.ShellCompDirective) {
 	client, err := p.net.newClient()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError

@@ -44,8 +44,8 @@ func newJobs(p *program, client *fetch.Client) *jobs {
 
 func newRunner(o *flags.Options, files *download.Downloader) *job.Runner {
 	policy := retry.Policy{Tries: o.Network.Tries, MaxRetryAfter: time.Duration(o.Network.RetryWait)}
-	// 0 is the default in the library. For the user, 0 tries are unlimited, as in wget, and a wait of
-	// 0 is no wait.
+	// The library replaces 0 by its defaults. For the user, 0 tries are unlimited, as in wget, and the
+	// runner does not wait for a time of 0.
 	if policy.Tries == 0 {
 		policy.Tries = -1
 	}
@@ -124,7 +124,7 @@ func (x *jobs) observe(j *job.Job, resp *fetch.Response) error {
 	return nil
 }
 
-// resumeHint returns the hint on resuming a failed transfer, or "" if there is no partial file.
+// resumeHint returns the hint on resuming a failed transfer, or "" without a partial file.
 func (x *jobs) resumeHint(j *job.Job, res *job.Result) string {
 	path := x.unfinished(j, res)
 	if path == "" {

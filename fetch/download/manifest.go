@@ -216,7 +216,7 @@ func (d *Downloader) findLocked(ctx context.Context, m *Manifest, o *Options) (*
 	at := newPlace(d, o.Dir, m.Name)
 	o.ResumePart = true
 	skip := o.Exists == Skip
-	o.Exists = Resume // of a part, because there is no file
+	o.Exists = Resume // the file does not exist, but a part may
 	err := at.openDir(false)
 	if err != nil {
 		return nil, ignoreMissing(err)

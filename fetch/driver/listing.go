@@ -37,8 +37,7 @@ func URIListPart(comment string, e fetch.Entry) Part {
 func SetParts(resp *fetch.Response, parts iter.Seq2[Part, error], close func() error) {
 	l := &listing{parts: parts, close: close}
 	resp.Body, resp.Parse = l, func(r io.Reader) iter.Seq2[fetch.Entry, error] {
-		return EntriesAlong(r,
-			l.take)
+		return EntriesAlong(r, l.take)
 	}
 }
 

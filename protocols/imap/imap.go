@@ -57,8 +57,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	case err != nil:
 		return nil, err
 	case t.uid != 0 && req.Op == fetch.OpList:
-		return nil, fetch.ErrNotRetrievable.Errorf("a message has no members: %w",
-			errors.ErrUnsupported)
+		return nil, fetch.ErrNotRetrievable.Errorf("a message has no members: %w", errors.ErrUnsupported)
 	case t.uid != 0:
 		return d.openMessage(ctx, req, t)
 	case t.mailbox == "":

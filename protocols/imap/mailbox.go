@@ -84,8 +84,7 @@ func (s *session) search(program string) (sets []string, err error) {
 				return errValue
 			}
 			if uids = append(uids, f); len(uids) > maxMatches {
-				return fetch.ErrTooLarge.Errorf("the search finds more than %d messages",
-					maxMatches)
+				return fetch.ErrTooLarge.Errorf("the search finds more than %d messages", maxMatches)
 			}
 		}
 		return nil

@@ -93,8 +93,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	d.resumePipeline(ctx, req, t)
 	switch {
 	case t.isArticle():
-		return nil, fetch.ErrNotRetrievable.Errorf("an article has no members: %w",
-			errors.ErrUnsupported)
+		return nil, fetch.ErrNotRetrievable.Errorf("an article has no members: %w", errors.ErrUnsupported)
 	case t.isPattern():
 		return d.openGroups(ctx, req, t)
 	}

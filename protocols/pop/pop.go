@@ -64,8 +64,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	}
 	switch {
 	case t.isMessage() && req.Op == fetch.OpList:
-		return nil, fetch.ErrNotRetrievable.Errorf("a message has no members: %w",
-			errors.ErrUnsupported)
+		return nil, fetch.ErrNotRetrievable.Errorf("a message has no members: %w", errors.ErrUnsupported)
 	case t.isMessage():
 		return d.openMessage(ctx, req, t)
 	}

@@ -74,8 +74,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	}
 	switch {
 	case t.isRecord() && req.Op == fetch.OpList:
-		return nil, fetch.ErrNotRetrievable.Errorf("a record has no members: %w",
-			errors.ErrUnsupported)
+		return nil, fetch.ErrNotRetrievable.Errorf("a record has no members: %w", errors.ErrUnsupported)
 	case t.isRecord():
 		return d.openRecord(ctx, req, t)
 	case t.query != "":

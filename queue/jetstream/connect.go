@@ -215,8 +215,8 @@ func explain(o *Options, err error) error {
 		return err
 	case errors.Is(err, ErrNoLeader):
 		return wrap(fetch.ErrServer, true, "%w", err)
-	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err,
-		nats.ErrAuthRevoked),
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired),
+		errors.Is(err, nats.ErrAuthRevoked),
 		errors.Is(err, nats.ErrAccountAuthExpired), strings.Contains(err.Error(), "Authorization Violation"):
 		return wrap(fetch.ErrAuth, false, "the NATS server rejected the credentials")
 	case errors.Is(err, nats.ErrPermissionViolation):

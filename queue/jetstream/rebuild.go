@@ -98,8 +98,7 @@ func (e *Engine) Rebuild(ctx context.Context) (*Repair, error) {
 		}
 		err := e.denials.guard(ctx,
 			func(ctx context.Context) error {
-				return e.rebuild(ctx, name, status.Replicas,
-					best)
+				return e.rebuild(ctx, name, status.Replicas, best)
 			}, "STREAM.INFO."+name, "STREAM.UPDATE."+name)
 		if err == nil && best != nil {
 			var after []Copy
