@@ -154,26 +154,26 @@ func TestTooLargeLengthsAreLinear(t *testing.T) {
 func TestReadingDamagedRecordsIsLinear(t *testing.T) {
 	t.Parallel()
 	const n = 4000
-	withLength := func(length int) string {
+	withLength := func(length int64) string {
 		return strings.Replace(text("1.1", "resource", "x:1", "eins"), "Length: 4", fmt.Sprintf("Length: %012d", length), 1)
 	}
-	arc := func(length int) string {
+	arc := func(length int64) string {
 		return fmt.Sprintf("ftp://h/ 127.0.0.1 20010203040506 text/plain %012d\neins\n", length)
 	}
-	tooLong := func(int) int { return 4e11 }
-	toTheMiddle := func(rest int) int { return rest/2 + 20 }
+	tooLong := func(int) int64 { return 4e11 }
+	toTheMiddle := func(rest int) int64 { return int64(rest/2 + 20) }
 	frame := string(zstandardOf(t, nil, withLength(4e11)))
 	last := strings.Replace(withLength(4), "urn:x", "urn:y", 1)
 	for name, tt := range map[string]struct {
-		record func(length int) string
+		record func(length int64) string
 		last   string
-		length func(rest int) int // rest is the length of the records that follow
+		length func(rest int) int64 // rest is the length of the records that follow
 	}{
 		"beyond the end":       {withLength, last, tooLong},
 		"within the file":      {withLength, last, toTheMiddle},
 		"ARC, beyond the end":  {arc, arc(4), tooLong},
 		"ARC, within the file": {arc, arc(4), toTheMiddle},
-		"zstd":                 {func(int) string { return frame }, string(zstandardOf(t, nil, last)), tooLong},
+		"zstd":                 {func(int64) string { return frame }, string(zstandardOf(t, nil, last)), tooLong},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
