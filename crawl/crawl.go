@@ -124,8 +124,8 @@ func Run(ctx context.Context, client *fetch.Client, seeds []uri.URI, opts *Optio
 func (c *crawl) newVisitor(client *fetch.Client) *Visitor {
 	return &Visitor{
 		Rules: Rules{Client: client, Scope: c.Scope, NoRobots: c.NoRobots, Sitemaps: c.Sitemaps,
-			MaxAlike: cmp.Or(c.MaxAlike, DefaultAlike), MaxRedirects: cmp.Or(c.MaxRedirects,
-				DefaultRedirects)},
+			MaxAlike:     cmp.Or(c.MaxAlike, DefaultAlike),
+			MaxRedirects: cmp.Or(c.MaxRedirects, DefaultRedirects)},
 		Robots:   NewRobots(client, cmp.Or(c.Agent, DefaultAgent)),
 		Frontier: c,
 		Left:     c.reportUnfollowed,

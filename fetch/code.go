@@ -271,7 +271,8 @@ func isTLS(err error) bool {
 		return true // crypto/tls marks alerts, sent or received, this way
 	}
 	return errors.Is(err, wire.ErrEarly) || errors.As(err, &record) || errors.As(err, &alert) ||
-		errors.As(err, &verify) || errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid)
+		errors.As(err, &verify) || errors.As(err, &unknown) || errors.As(err, &host) ||
+		errors.As(err, &invalid)
 }
 
 // Errorf returns an error with the code, whose cause is the one of fmt.Errorf.

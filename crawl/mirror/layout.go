@@ -236,8 +236,8 @@ func escapeName(name, more string) string {
 		switch {
 		case c == string([]byte{escaped}) && isEscape("%"+name[i:]):
 			b.WriteByte('%')
-		case r == utf8.RuneError &&
-			n == 1, unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == '\u2028', r == '\u2029',
+		case r == utf8.RuneError && n == 1,
+			unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == '\u2028', r == '\u2029',
 			r == '/', r == '\\', strings.ContainsRune(more, r),
 			b.Len() == 0 && r == ' ',
 			c == "%" && isEscape(name[i-1:]),
