@@ -28,8 +28,7 @@ var sources = map[string]string{
 // requisites holds the link relations of resources that a page needs for display.
 var requisites = map[string]bool{
 	"css": true, "stylesheet": true, "icon": true, "shortcut": true, "apple-touch-icon": true,
-	"mask-icon": true,
-	"manifest":  true, "preload": true, "modulepreload": true,
+	"mask-icon": true, "manifest": true, "preload": true, "modulepreload": true,
 }
 
 // Requisite reports whether a page needs links with the relation rel (Entry.Rel) for display: images,

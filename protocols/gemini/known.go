@@ -57,8 +57,8 @@ func (k *known) check(addr string, cert *x509.Certificate) error {
 		where = "remove the lines that begin with " + addr + " from " + k.file
 	}
 	return &fetch.Error{Code: fetch.ErrTLS,
-		Err: fmt.Errorf("the certificate of %s has changed: its SHA-256 was %s, valid until %s, and is %s "+
-			"now",
+		Err: fmt.Errorf("the certificate of %s has changed: its SHA-256 was %s, "+
+			"valid until %s, and is %s now",
 			addr, before.fingerprint, before.expires.Format(time.DateOnly), now.fingerprint),
 		Hint: "verify the change with the operator of the server; to accept the new certificate: " + where}
 }
