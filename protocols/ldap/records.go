@@ -125,6 +125,12 @@ func (b *records) receiveRecord() (record, error) {
 			if err := b.endPage(op.content); err != nil {
 				return record{}, err
 			}
+			if silent+1 == maxIntermediate {
+				continue // nobody would read the next page
+			}
+			if err := b.request(); err != nil {
+				return record{}, err
+			}
 		default:
 			return record{}, violation("unexpected response with tag %#x to a search", op.tag)
 		}
@@ -145,7 +151,7 @@ func (b *records) parse(op element) (rec record, err error) {
 	return rec, err
 }
 
-// endPage requests the next page. Without one, it returns io.EOF or the error of the search.
+// endPage prepares the next page. Without one, it returns io.EOF or the error of the search.
 func (b *records) endPage(content []byte) error {
 	r, err := parseResult(content)
 	if err != nil {
@@ -163,7 +169,7 @@ func (b *records) endPage(content []byte) error {
 	default:
 		return err
 	}
-	return b.request()
+	return nil
 }
 
 func (b *records) parts(base uri.URI) iter.Seq2[driver.Part, error] {
