@@ -36,7 +36,7 @@ type Options struct {
 	// seed of an NKey.
 	Credentials, NKey string
 	TLS               *tls.Config // nil means the defaults if the scheme is tls
-	// InProcess, if not nil, is a server in this process.
+	// InProcess, if not nil, connects to a server in this process, or to one that URL does not find.
 	InProcess interface{ InProcessConn() (net.Conn, error) }
 
 	// Name is the name of the queue on its servers. It consists of letters, digits, "-" and "_";

@@ -109,6 +109,7 @@ func (r *queueFlags) openEmbedded(
 		opts.InProcess = s
 		stop = func() { s.Close() }
 	} else {
+		opts.InProcess = embedded.Dir(r.embedded)
 		stop = r.takeOver(ctx, url)
 		open = openShared
 	}
@@ -124,18 +125,20 @@ func (r *queueFlags) openEmbedded(
 }
 
 const (
-	// sharedTimeout limits an attempt to use the server of another process, and sharedPatience all attempts.
+	// sharedTimeout limits the first attempt to use the server of another process. Each next one has
+	// twice the time, because the machine may be busy. sharedPatience limits all attempts, and
 	// sharedPause is the pause between two of them.
 	sharedTimeout  = 5 * time.Second
-	sharedPatience = 30 * time.Second
+	sharedPatience = 2 * time.Minute
 	sharedPause    = 200 * time.Millisecond
 )
 
 // openShared opens a queue on the server of another process. That may end at any time; another server
-// with the same URL follows.
+// follows.
 func openShared(ctx context.Context, opts jetstream.Options) (*jetstream.Engine, error) {
-	for begun := time.Now(); ; {
-		short, cancel := context.WithTimeout(ctx, sharedTimeout)
+	begun := time.Now()
+	for timeout := sharedTimeout; ; timeout *= 2 {
+		short, cancel := context.WithTimeout(ctx, timeout)
 		e, err := jetstream.Open(short, opts)
 		cancel()
 		ended := fetch.CodeOf(err) == fetch.ErrNetwork || errors.Is(err, jetstream.ErrNoLeader)

@@ -1,7 +1,7 @@
 // Package embedded runs a NATS server with JetStream in the process, for queues on one machine. It
 // listens on a free loopback port and requires a token. A file in its directory holds the URL with
 // the token, so that other programs of the same user can connect. The next server in the directory
-// has the same URL, if its port is still free, so that connected programs find it.
+// has the same token, and the same port if that is still free; a [Dir] finds it anyway.
 package embedded
 
 import (
@@ -44,6 +44,7 @@ const (
 	authTimeout = 30 * time.Second
 	// takeOverInterval is the interval at which TakeOver looks for the end of a server.
 	takeOverInterval = 200 * time.Millisecond
+	dialTimeout      = 5 * time.Second
 )
 
 // ErrRuns is returned by Start if another process runs a server in the same directory.
@@ -93,17 +94,19 @@ func Start(dir string, longRunning bool) (*Server, error) {
 	return e, nil
 }
 
-// address returns the port and the token of the last server in a directory, or a random port and a new
-// token if there was none or if its port is in use.
+// address returns the port and the token of the last server in a directory. The port is random if that
+// of the last one is in use, and both are new if there was none.
 func address(dir string) (port int, token string) {
 	f, _ := readAddress(dir)
-	if u, err := url.Parse(f.URL); err == nil && u.User.Username() != "" {
-		if l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", u.Port())); err == nil {
-			l.Close()
-			return l.Addr().(*net.TCPAddr).Port, u.User.Username()
-		}
+	u, err := url.Parse(f.URL)
+	if err != nil || u.User.Username() == "" {
+		return server.RANDOM_PORT, rand.Text()
 	}
-	return server.RANDOM_PORT, rand.Text()
+	if l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", u.Port())); err == nil {
+		l.Close()
+		return l.Addr().(*net.TCPAddr).Port, u.User.Username()
+	}
+	return server.RANDOM_PORT, u.User.Username()
 }
 
 func readAddress(dir string) (f addressRecord, ok bool) {
@@ -114,9 +117,9 @@ func readAddress(dir string) (f addressRecord, ok bool) {
 	return f, true
 }
 
-// TakeOver waits until no process runs the server with that URL in a directory. Then it starts one with
-// the same URL, to which clients connect again. It returns nil if ctx ends, if the directory is removed, or
-// if the directory has a server with another URL.
+// TakeOver waits until no process runs a server in a directory. Then it starts one with the token in
+// that URL, to which clients that dial by a [Dir] connect again. It returns nil if ctx ends, if the
+// directory is removed, or if its servers have another token.
 func TakeOver(ctx context.Context, dir, url string, longRunning bool) (*Server, error) {
 	tick := time.NewTicker(takeOverInterval)
 	defer tick.Stop()
@@ -126,13 +129,35 @@ func TakeOver(ctx context.Context, dir, url string, longRunning bool) (*Server, 
 		case <-ctx.Done():
 			return nil, nil
 		}
-		if f, ok := readAddress(dir); !ok || f.URL != url {
+		if f, ok := readAddress(dir); !ok || tokenOf(f.URL) != tokenOf(url) {
 			return nil, nil
 		}
 		if s, err := Start(dir, longRunning); !errors.Is(err, ErrRuns) {
 			return s, err
 		}
 	}
+}
+
+func tokenOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	return u.User.Username()
+}
+
+// Dir is a directory whose server runs in another process. When that ends, the next one may have
+// another port.
+type Dir string
+
+// InProcessConn returns a connection to the server that runs in the directory now.
+func (d Dir) InProcessConn() (net.Conn, error) {
+	f, _ := readAddress(string(d))
+	u, err := url.Parse(f.URL)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("%s: no embedded server", string(d))
+	}
+	return net.DialTimeout("tcp", u.Host, dialTimeout)
 }
 
 // URL returns the URL of the server with its token.

@@ -3,9 +3,13 @@ package embedded_test
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/nats-io/nats.go"
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/queue/jetstream/embedded"
@@ -83,8 +87,48 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
-// TestTakeOverEnds waits for a server that does not end, one that has another URL, and one whose directory
-// was removed.
+// TestDirFindsTheNextServer ends a server whose port another program takes. The next one has another
+// port and the same token, and a connected client finds it.
+func TestDirFindsTheNextServer(t *testing.T) {
+	dir := t.TempDir()
+	first, err := embedded.Start(dir, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := first.URL()
+	back := make(chan string, 1)
+	client, err := nats.Connect(url, nats.InProcessServer(embedded.Dir(dir)), nats.MaxReconnects(-1),
+		nats.ReconnectWait(10*time.Millisecond),
+		nats.ReconnectHandler(func(c *nats.Conn) { back <- c.ConnectedServerId() }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	_, host, _ := strings.Cut(url, "@")
+	other, err := net.Listen("tcp", host)
+	if err != nil {
+		t.Skip("the port was taken at once: ", err)
+	}
+	defer other.Close()
+	second, err := embedded.TakeOver(t.Context(), dir, url, true)
+	if err != nil || second == nil {
+		t.Fatal(second, err)
+	}
+	defer second.Close()
+	if token, _, _ := strings.Cut(url, "@"); second.URL() == url || !strings.HasPrefix(second.URL(), token+"@") {
+		t.Errorf("the URL of the next server is %s after %s, want another port and the same token", second.URL(), url)
+	}
+	<-back
+	if err := client.Flush(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTakeOverEnds waits for a server that does not end, one that has another token, and one whose
+// directory was removed.
 func TestTakeOverEnds(t *testing.T) {
 	dir := t.TempDir()
 	s, err := embedded.Start(dir, true)
@@ -100,7 +144,7 @@ func TestTakeOverEnds(t *testing.T) {
 	}
 	for name, wait := range map[string]func() (*embedded.Server, error){
 		"the context ends": func() (*embedded.Server, error) { return embedded.TakeOver(cancelled, dir, s.URL(), true) },
-		"another URL": func() (*embedded.Server, error) {
+		"another token": func() (*embedded.Server, error) {
 			return embedded.TakeOver(t.Context(), dir, "nats://x@127.0.0.1:1", true)
 		},
 		"the directory is gone": func() (*embedded.Server, error) { return embedded.TakeOver(t.Context(), removed, s.URL(), true) },
