@@ -28,7 +28,7 @@ var ceilings = map[string]ceiling{
 	"fetch/uri":              {3050, 40},
 	"fetch/download":         {6000, 31},
 	"internal":               {10350, 0},
-	"queue":                  {8400, 63},
+	"queue":                  {8450, 64},
 	"queue/cmd/urlget-queue": {3250, 0},
 }
 
