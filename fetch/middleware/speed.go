@@ -66,12 +66,15 @@ func (b *timedBody) Read(p []byte) (int, error) {
 		b.startTimer()
 	}
 	n, err := b.ReadCloser.Read(p)
+	arrived := int64(n)
 	if b.begun {
-		b.timer.Stop()
 		waited = time.Since(since)
+		if !b.timer.Stop() {
+			arrived = 0 // within the time: what came at its end does not undo the cancellation
+		}
 	}
 	b.begun = b.begun || n > 0
-	slow := b.window.Add(int64(n), waited, b.rate, b.during)
+	slow := b.window.Add(arrived, waited, b.rate, b.during)
 	if slow != nil && err != io.EOF {
 		b.err = slow
 		return n, slow

@@ -18,12 +18,13 @@ import (
 )
 
 // A drip is a body that sends size bytes of piece bytes each, every after the one before. A negative
-// size means no end. After silent bytes, if not 0, it sends nothing more.
+// size means no end. After silent bytes, if not 0, it sends nothing until its context ends.
 type drip struct {
 	ctx          context.Context
 	first, every time.Duration // the first piece arrives after first
 	piece        int
 	size, silent int64
+	burst        bool // much arrives when the silence ends
 	sent         int64
 }
 
@@ -37,6 +38,10 @@ func (d *drip) Read(p []byte) (int, error) {
 	}
 	if d.silent > 0 && d.sent >= d.silent {
 		<-d.ctx.Done()
+		if d.burst {
+			d.burst = false
+			return len(p), nil
+		}
 	}
 	if err := retry.Sleep(d.ctx, wait); err != nil {
 		return 0, err
@@ -94,6 +99,7 @@ func TestSpeedLimit(t *testing.T) {
 		"a little above the limit":        {drip: drip{every: time.Second, piece: 101, size: 1e6}},
 		"all at once, now and then":       {drip: drip{every: during - time.Second, piece: 30_000, size: 90_000}},
 		"silence after a fast beginning":  {drip: drip{every: time.Second, piece: 5000, size: -1, silent: 65_000}, after: 11*time.Second + during},
+		"much at the end of a silence":    {drip: drip{every: time.Second, piece: 5000, size: -1, silent: 10_000, burst: true}, after: during},
 		"a slow resource that ends":       {drip: drip{every: time.Second, piece: 1, size: 250}},
 		"a long wait for the first byte":  {drip: drip{first: time.Hour, piece: 1000, size: 5000}},
 		"a slow writer":                   {drip: drip{piece: 1, size: 100}, pause: time.Minute},
