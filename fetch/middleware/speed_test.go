@@ -88,10 +88,12 @@ func (w *pausedReaderFrom) ReadFrom(r io.Reader) (int64, error) {
 func TestSpeedLimit(t *testing.T) {
 	t.Parallel()
 	const rate, during = 100, 5 * time.Minute
+	rateLimit := func() []fetch.Middleware { return []fetch.Middleware{middleware.RateLimit(8)} }
+	rateLimitPerHost := func() []fetch.Middleware { return []fetch.Middleware{middleware.RateLimitPerHost(8)} }
 	for name, tt := range map[string]struct {
 		drip  drip
 		pause time.Duration // of the writer
-		more  []fetch.Middleware
+		more  func() []fetch.Middleware // outside of the speed limit
 		after time.Duration // when the body fails; 0 if it does not
 	}{
 		"a byte a second":                 {drip: drip{first: time.Second, every: time.Second, piece: 1, size: -1}, after: during + time.Second},
@@ -103,9 +105,9 @@ func TestSpeedLimit(t *testing.T) {
 		"a slow resource that ends":       {drip: drip{every: time.Second, piece: 1, size: 250}},
 		"a long wait for the first byte":  {drip: drip{first: time.Hour, piece: 1000, size: 5000}},
 		"a slow writer":                   {drip: drip{piece: 1, size: 100}, pause: time.Minute},
-		"a rate limit below":              {drip: drip{piece: 1000, size: 5000}, more: []fetch.Middleware{middleware.RateLimit(8)}},
-		"a drip and a rate limit":         {drip: drip{every: time.Second, piece: 1, size: -1}, more: []fetch.Middleware{middleware.RateLimit(8)}, after: during},
-		"a drip and a rate limit by host": {drip: drip{every: time.Second, piece: 1, size: -1}, more: []fetch.Middleware{middleware.RateLimitPerHost(8)}, after: during},
+		"a rate limit below":              {drip: drip{piece: 1000, size: 5000}, more: rateLimit},
+		"a drip and a rate limit":         {drip: drip{every: time.Second, piece: 1, size: -1}, more: rateLimit, after: during},
+		"a drip and a rate limit by host": {drip: drip{every: time.Second, piece: 1, size: -1}, more: rateLimitPerHost, after: during},
 	} {
 		for shape, copyTo := range map[string]struct {
 			writes bool // the body has a WriteTo method
@@ -127,7 +129,12 @@ func TestSpeedLimit(t *testing.T) {
 						}
 						return resp, nil
 					}
-					c := fetch.New(&fetch.Options{Middleware: append(tt.more, middleware.SpeedLimit(rate, during))}, fetch.Use("x-test", fetch.DriverFunc(open)))
+					var all []fetch.Middleware // each run has its own clock
+					if tt.more != nil {
+						all = tt.more()
+					}
+					all = append(all, middleware.SpeedLimit(rate, during))
+					c := fetch.New(&fetch.Options{Middleware: all}, fetch.Use("x-test", fetch.DriverFunc(open)))
 					resp, err := c.Get(t.Context(), "x-test://h/")
 					if err != nil {
 						t.Fatal(err)
