@@ -92,9 +92,9 @@ func TestSpeedLimit(t *testing.T) {
 	rateLimitPerHost := func() []fetch.Middleware { return []fetch.Middleware{middleware.RateLimitPerHost(8)} }
 	for name, tt := range map[string]struct {
 		drip  drip
-		pause time.Duration // of the writer
+		pause time.Duration             // of the writer
 		more  func() []fetch.Middleware // outside of the speed limit
-		after time.Duration // when the body fails; 0 if it does not
+		after time.Duration             // when the body fails; 0 if it does not
 	}{
 		"a byte a second":                 {drip: drip{first: time.Second, every: time.Second, piece: 1, size: -1}, after: during + time.Second},
 		"a little below the limit":        {drip: drip{every: time.Second, piece: 99, size: -1}, after: during},
