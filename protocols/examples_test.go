@@ -36,11 +36,12 @@ var families = []struct {
 		{"ftp://ftp.example/pub/README", "a file"},
 		{"ftp://ftp.example/pub/", "a directory"},
 		{"ftp://joe@ftp.example/%2Fetc/motd;type=a", "a file by its path from the root, as text"}}},
-	{schemes: "sftp scp", rfcs: "draft-ietf-secsh-filexfer-02", login: "agent, keys, also with a certificate in `KEY-cert.pub`, password; with HostName, Port, User, IdentityFile and ProxyJump of `~/.ssh/config`", examples: []example{
+	{schemes: "sftp scp", rfcs: "draft-ietf-secsh-filexfer-02", login: "agent, keys, also with a certificate in `KEY-cert.pub`, password; with the hosts, users, keys and algorithms of `~/.ssh/config`", examples: []example{
 		{"sftp://joe@host.example/srv/file", "a file by its path from the root"},
 		{"sftp://joe@host.example/~/notes", "a file in the home directory"}},
 		note: "Stored passwords answer prompts for a password only; other prompts, such as those for a code, are shown in the terminal. " +
-			"All algorithms that are considered secure are offered, so KexAlgorithms, Ciphers, MACs and HostKeyAlgorithms are not read; diffie-hellman-group18-sha512 is not implemented. CertificateFile is not read. " +
+			"The settings read are HostName, Port, User, ProxyJump, Include, IdentityFile, IdentitiesOnly, CertificateFile, KexAlgorithms, Ciphers, MACs, HostKeyAlgorithms and PubkeyAcceptedAlgorithms. " +
+			"All algorithms that are considered secure are offered by default, except diffie-hellman-group18-sha512 and UMAC, which are not implemented. " +
 			"SFTP has the versions 2 and 3; versions 4 to 6 have other attributes and are refused."},
 	{schemes: "smb", rfcs: "[MS-SMB2]", login: "NTLM; as a guest only with the user guest and no password; messages are signed, or encrypted if the server requires it", examples: []example{
 		{"smb://host.example/", "the shares"},

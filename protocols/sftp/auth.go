@@ -27,6 +27,7 @@ type login struct {
 
 	agent         net.Conn
 	hasCredential bool     // a key or a password was available
+	offered       int      // keys that may be tried
 	passwords     []string // the passwords so far, one per attempt
 	unanswered    string   // a prompt that got no response
 	lockedFile    string   // an encrypted key file whose passphrase was not supplied
@@ -61,13 +62,15 @@ func (l *login) config() (*ssh.ClientConfig, error) {
 		return nil, err
 	}
 	l.traceLine(true, "log in as "+l.hop.user)
+	config, err := transport(l.hop.settings)
+	if err != nil {
+		return nil, err
+	}
 	keys := ssh.PublicKeysCallback(l.signers)
 	interactive := ssh.RetryableAuthMethod(ssh.KeyboardInteractive(l.interactive()), maxTries)
 	password := ssh.RetryableAuthMethod(ssh.PasswordCallback(l.password()), maxTries)
 	cfg := &ssh.ClientConfig{
-		// The default lacks diffie-hellman-group-exchange-sha256, the only secure method of some
-		// servers.
-		Config:            ssh.Config{KeyExchanges: ssh.SupportedAlgorithms().KeyExchanges},
+		Config:            config,
 		User:              l.hop.user,
 		Auth:              []ssh.AuthMethod{keys, interactive, password},
 		HostKeyCallback:   check,

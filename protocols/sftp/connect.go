@@ -284,6 +284,7 @@ func (l *login) handshakeError(err error) error {
 	case errors.As(err, &negotiation):
 		return &fetch.Error{Code: fetch.ErrTLS, Err: errors.New(text)}
 	case strings.Contains(text, "unable to authenticate"), fetch.CodeOf(err) == fetch.ErrAuth,
+		strings.Contains(text, "no common public key signature algorithm"),
 		strings.Contains(strings.ToLower(text), "authentication failures"):
 		return l.loginError()
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/skeema/knownhosts"
 	"golang.org/x/crypto/ssh"
@@ -70,6 +69,10 @@ func (l *login) hostKeys() (ssh.HostKeyCallback, []string, error) {
 			algorithms = append(algorithms, name)
 		}
 	}
+	algorithms, err = hostKeyAlgorithms(l.hop.settings.HostKeyAlgorithms, algorithms)
+	if err != nil {
+		return nil, nil, err
+	}
 	check := db.HostKeyCallback()
 	return func(addr string, remote net.Addr, key ssh.PublicKey) error {
 		l.traceLine(false, "host key "+key.Type()+" "+ssh.FingerprintSHA256(key))
@@ -87,8 +90,6 @@ func (l *login) hostKeys() (ssh.HostKeyCallback, []string, error) {
 		return l.hostKeyErr
 	}, algorithms, nil
 }
-
-func isCertificate(algorithm string) bool { return strings.Contains(algorithm, "-cert-v01@") }
 
 // withoutAuthorities corrects err, the result of looking up a key that is not a certificate. Package
 // knownhosts compares it also with the keys of certificate authorities, which sign host keys and are

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"slices"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
@@ -19,59 +20,169 @@ import (
 
 var defaultIdentities = []string{"id_ed25519", "id_ecdsa", "id_rsa"}
 
-// maxIdentity limits the size of a private key file, in bytes.
+// maxIdentity limits the size of a file with a key or a certificate, in bytes.
 const maxIdentity = 1 << 20
 
-// signers returns the keys to try, in order: from the options, the agent, and the configuration file
-// or ~/.ssh. It returns none for foreign requests.
+// A keyring collects the keys to try, in order.
+type keyring struct {
+	login *login
+	// agent has the keys and certificates of the agent. They are preferred to equal keys of files,
+	// which may need a passphrase.
+	agent        []ssh.Signer
+	certificates []*ssh.Certificate // of CertificateFile
+	signers      []ssh.Signer
+}
+
+// signers returns the keys to try: from the options, from files that the agent holds the key of, from
+// the agent, and from other files of the configuration file or ~/.ssh. Servers accept few attempts,
+// so keys that the user names precede others. It returns none for foreign requests.
 func (l *login) signers() ([]ssh.Signer, error) {
 	if l.foreign {
 		return nil, nil
 	}
-	d := l.driver
-	var all []ssh.Signer
-	add := func(s ssh.Signer) {
-		for _, other := range all {
-			if bytes.Equal(other.PublicKey().Marshal(), s.PublicKey().Marshal()) {
-				return
-			}
+	d, settings := l.driver, l.hop.settings
+	r := &keyring{login: l, agent: l.agentKeys()}
+	for _, file := range settings.CertificateFiles {
+		cert, err := readCertificate(file)
+		if err != nil {
+			l.logUnusable("certificate", file, err)
+			continue
 		}
-		all = append(all, &tracedKey{s, l})
+		r.certificates = append(r.certificates, cert)
 	}
+	var named []ssh.PublicKey
 	for _, file := range d.opts.Identities {
-		s, err := l.identity(file)
+		s, err := r.read(file)
 		if err != nil {
 			l.fatalErr = settingsError("%w", err)
 			return nil, l.fatalErr
 		}
-		if certified := l.certified(file, s); certified != nil {
-			add(certified)
-		}
-		add(s)
+		named = append(named, s.PublicKey())
+		r.add(file, s)
 	}
-	for _, s := range l.agentKeys() {
-		add(s)
-	}
-	files := l.hop.identities
+	files := settings.IdentityFiles
 	if files == nil && !d.opts.NoIdentities {
 		for _, name := range defaultIdentities {
 			files = append(files, sshFile(name))
 		}
 	}
+	later := map[string]ssh.Signer{}
 	for _, file := range files {
-		s, err := l.identity(file)
-		switch {
-		case err == nil:
-			if certified := l.certified(file, s); certified != nil {
-				add(certified)
-			}
-			add(s)
-		case !errors.Is(err, fs.ErrNotExist):
-			d.env.Logger().Info("cannot use a private key file", "file", file, "error", err)
+		s, err := r.read(file)
+		if err != nil {
+			l.logUnusable("private key", file, err)
+			continue
+		}
+		named = append(named, s.PublicKey())
+		if r.held(s.PublicKey()) != nil {
+			r.add(file, s)
+		} else {
+			later[file] = s
 		}
 	}
-	l.hasCredential = l.hasCredential || len(all) > 0
-	return all, nil
+	for _, s := range r.agent {
+		isNamed := slices.ContainsFunc(named, func(key ssh.PublicKey) bool {
+			return equalKeys(key, plain(s.PublicKey()))
+		})
+		if isNamed || !settings.IdentitiesOnly {
+			r.add("", s)
+		}
+	}
+	for _, file := range files {
+		if s := later[file]; s != nil {
+			r.add(file, s)
+		}
+	}
+	l.offered = len(r.signers)
+	l.hasCredential = l.hasCredential || l.offered > 0
+	return r.signers, nil
+}
+
+// A missing file is usual: most of the default names are.
+func (l *login) logUnusable(kind, file string, err error) {
+	if !errors.Is(err, fs.ErrNotExist) {
+		l.driver.env.Logger().Info("cannot use a "+kind+" file", "file", file, "error", err)
+	}
+}
+
+// read returns the key of a file, from the agent if that holds it. The file may then have only the
+// public key, as for keys on tokens.
+func (r *keyring) read(file string) (ssh.Signer, error) {
+	public, err := readPublicKey(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		public, err = readPublicKey(file + ".pub")
+	}
+	if err == nil {
+		if s := r.held(public); s != nil {
+			return s, nil
+		}
+	}
+	s, err := r.login.identity(file)
+	if err != nil {
+		return nil, err
+	}
+	if held := r.held(s.PublicKey()); held != nil {
+		return held, nil
+	}
+	return s, nil
+}
+
+// held returns the signer of the agent for a key, or nil.
+func (r *keyring) held(key ssh.PublicKey) ssh.Signer {
+	for _, s := range r.agent {
+		if equalKeys(s.PublicKey(), key) {
+			return s
+		}
+	}
+	return nil
+}
+
+// add adds a key after its certificates: those of CertificateFile, and that beside its file.
+func (r *keyring) add(file string, key ssh.Signer) {
+	for _, cert := range r.certificates {
+		if equalKeys(cert.Key, key.PublicKey()) {
+			r.addCertified(cert, key)
+		}
+	}
+	if file != "" {
+		file += "-cert.pub" // as of ssh-keygen -s
+		cert, err := readCertificate(file)
+		if err == nil && !equalKeys(cert.Key, key.PublicKey()) {
+			err = errors.New("the certificate is for another key")
+		}
+		if err == nil {
+			r.addCertified(cert, key)
+		} else {
+			r.login.logUnusable("certificate", file, err)
+		}
+	}
+	r.addSigner(key)
+}
+
+func (r *keyring) addCertified(cert *ssh.Certificate, key ssh.Signer) {
+	if s, err := ssh.NewCertSigner(cert, key); err == nil {
+		r.addSigner(s)
+	}
+}
+
+func (r *keyring) addSigner(s ssh.Signer) {
+	key := s.PublicKey()
+	algorithms := signatureAlgorithms(r.login.hop.settings.PubkeyAcceptedAlgorithms, key)
+	isNew := !slices.ContainsFunc(r.signers,
+		func(other ssh.Signer) bool { return equalKeys(other.PublicKey(), key) })
+	if isNew && len(algorithms) > 0 {
+		r.signers = append(r.signers, &offeredKey{Signer: s, login: r.login, algorithms: algorithms})
+	}
+}
+
+func equalKeys(a, b ssh.PublicKey) bool { return bytes.Equal(a.Marshal(), b.Marshal()) }
+
+// plain returns the key of a certificate, and other keys as they are.
+func plain(key ssh.PublicKey) ssh.PublicKey {
+	if cert, ok := key.(*ssh.Certificate); ok {
+		return cert.Key
+	}
+	return key
 }
 
 func (l *login) agentKeys() []ssh.Signer {
@@ -95,12 +206,7 @@ func (l *login) agentKeys() []ssh.Signer {
 
 // The passphrase is requested only after the server has accepted the public key.
 func (l *login) identity(file string) (ssh.Signer, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	pem, err := io.ReadAll(io.LimitReader(f, maxIdentity))
+	pem, err := readKeyFile(file)
 	if err != nil {
 		return nil, err
 	}
@@ -117,33 +223,8 @@ func (l *login) identity(file string) (ssh.Signer, error) {
 	return l.unlock(file, pem)
 }
 
-// certified returns the key of a file with the certificate beside it, as of ssh-keygen -s, or nil.
-func (l *login) certified(file string, key ssh.Signer) ssh.Signer {
-	file += "-cert.pub"
-	cert, err := readCertificate(file)
-	if err == nil {
-		var s ssh.Signer
-		if s, err = ssh.NewCertSigner(cert, key); err == nil {
-			return s
-		}
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		l.driver.env.Logger().Info("cannot use a certificate", "file", file, "error", err)
-	}
-	return nil
-}
-
 func readCertificate(file string) (*ssh.Certificate, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxIdentity))
-	if err != nil {
-		return nil, err
-	}
-	public, _, _, _, err := ssh.ParseAuthorizedKey(text)
+	public, err := readPublicKey(file)
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +233,25 @@ func readCertificate(file string) (*ssh.Certificate, error) {
 		return nil, errors.New("not a certificate")
 	}
 	return cert, nil
+}
+
+// readPublicKey reads a file with a public key or a certificate, in the format of authorized_keys.
+func readPublicKey(file string) (ssh.PublicKey, error) {
+	text, err := readKeyFile(file)
+	if err != nil {
+		return nil, err
+	}
+	key, _, _, _, err := ssh.ParseAuthorizedKey(text)
+	return key, err
+}
+
+func readKeyFile(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxIdentity))
 }
 
 func (l *login) unlock(file string, pem []byte) (ssh.Signer, error) {
@@ -212,17 +312,21 @@ func signWith(s ssh.Signer, r io.Reader, data []byte, algorithm string) (*ssh.Si
 	return s.Sign(r, data)
 }
 
-// A tracedKey writes a trace line before each signature.
-type tracedKey struct {
+// An offeredKey signs with some of the algorithms of a key, and writes a trace line before each
+// signature.
+type offeredKey struct {
 	ssh.Signer
-	login *login
+	login      *login
+	algorithms []string
 }
 
-func (k *tracedKey) Sign(r io.Reader, data []byte) (*ssh.Signature, error) {
+func (k *offeredKey) Algorithms() []string { return k.algorithms }
+
+func (k *offeredKey) Sign(r io.Reader, data []byte) (*ssh.Signature, error) {
 	return k.SignWithAlgorithm(r, data, "")
 }
 
-func (k *tracedKey) SignWithAlgorithm(r io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
+func (k *offeredKey) SignWithAlgorithm(r io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
 	key := k.PublicKey()
 	k.login.traceLine(true, "key "+key.Type()+" "+ssh.FingerprintSHA256(key))
 	return signWith(k.Signer, r, data, algorithm)

@@ -162,7 +162,6 @@ func identity(t testing.TB, key any) string {
 	return file(t, "id", string(pem.EncodeToMemory(block)))
 }
 
-// publicKey returns the public key of key.
 // certifiedIdentity returns the file of a key that has a certificate beside it, and the certificate.
 func certifiedIdentity(t testing.TB) (name string, cert *ssh.Certificate) {
 	t.Helper()
@@ -183,13 +182,14 @@ func certifiedIdentity(t testing.TB) (name string, cert *ssh.Certificate) {
 func TestKeyExchanges(t *testing.T) {
 	t.Parallel()
 	for _, method := range ssh.SupportedAlgorithms().KeyExchanges {
-		s := sftpd.Start(t, sftpd.Options{Tree: tree(), KeyExchanges: []string{method}})
+		s := sftpd.Start(t, sftpd.Options{Tree: tree(), Algorithms: ssh.Config{KeyExchanges: []string{method}}})
 		if _, err := client(t, options(t, s), nil).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/")}); err != nil {
 			t.Errorf("%s: %v", method, err)
 		}
 	}
 }
 
+// publicKey returns the public key of key.
 func publicKey(t testing.TB, key any) ssh.PublicKey {
 	t.Helper()
 	s, err := ssh.NewSignerFromKey(key)

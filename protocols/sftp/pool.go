@@ -9,7 +9,7 @@ import (
 
 // A key determines which connections are interchangeable.
 type key struct {
-	hops    string       // the hosts on the route and the users
+	hops    string       // the hosts on the route, the users, and the names with settings
 	login   uri.Userinfo // of the URL
 	from    string       // the referring host; see target.from
 	foreign bool
@@ -18,7 +18,7 @@ type key struct {
 func (t *target) key() key {
 	hops := ""
 	for _, h := range t.route.hops {
-		hops += " " + h.user + "@" + h.addr()
+		hops += " " + h.user + "@" + h.addr() + " " + h.url.Host()
 	}
 	return key{hops: hops, login: t.login, from: t.from, foreign: t.route.foreign}
 }

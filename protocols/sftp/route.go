@@ -25,11 +25,11 @@ type route struct {
 }
 
 type hop struct {
-	host       string
-	port       uint16
-	user       string // "" if the credentials must supply it
-	identities []string
-	url        uri.URI // the URL to request credentials for
+	host     string
+	port     uint16
+	user     string         // "" if the credentials must supply it
+	url      uri.URI        // the URL to request credentials for
+	settings sshconfig.Host // with the names of files expanded
 }
 
 const maxHops = 8
@@ -72,12 +72,24 @@ func (d *opener) hop(host string, port uint16, user string, settings sshconfig.H
 		user: cmp.Or(user, settings.User, d.opts.User, localUser()),
 		url:  u,
 	}
-	for _, file := range settings.IdentityFiles {
-		if !strings.EqualFold(file, "none") {
-			h.identities = append(h.identities, expandFile(file, host, h))
+	h.settings = settings
+	h.settings.IdentityFiles = expandFiles(settings.IdentityFiles, host, h)
+	h.settings.CertificateFiles = expandFiles(settings.CertificateFiles, host, h)
+	return h
+}
+
+// expandFiles returns nil only without a setting. The word "none" disables the default files.
+func expandFiles(names []string, host string, h hop) []string {
+	if names == nil {
+		return nil
+	}
+	files := []string{}
+	for _, name := range names {
+		if !strings.EqualFold(name, "none") {
+			files = append(files, expandFile(name, host, h))
 		}
 	}
-	return h
+	return files
 }
 
 func expandFile(name, host string, h hop) string {

@@ -44,7 +44,9 @@ type Options struct {
 	// for changed keys or for foreign requests (see fetch.Env.Foreign).
 	TrustKey func(ctx context.Context, key HostKey) (bool, error)
 	// Config is the configuration file, in the format of ssh_config. The driver uses its HostName,
-	// Port, User, IdentityFile, ProxyJump and Include. "" means ~/.ssh/config; NoConfig disables it.
+	// Port, User, ProxyJump and Include, the keys of IdentityFile, IdentitiesOnly and CertificateFile,
+	// and the algorithms of KexAlgorithms, Ciphers, MACs, HostKeyAlgorithms and
+	// PubkeyAcceptedAlgorithms. "" means ~/.ssh/config; NoConfig disables it.
 	Config   string
 	NoConfig bool
 	// User is the user to log in as if neither the URL nor Config names one. "" means the local

@@ -29,12 +29,14 @@ type fakeAddrConn struct {
 
 func (c *fakeAddrConn) RemoteAddr() net.Addr { return c.peer }
 
-// serveAgent starts an agent with key until the test ends and sets SSH_AUTH_SOCK to it.
-func serveAgent(t *testing.T, key any) {
+// serveAgent starts an agent with keys until the test ends and sets SSH_AUTH_SOCK to it.
+func serveAgent(t *testing.T, keys ...any) {
 	t.Helper()
 	ring := agent.NewKeyring()
-	if err := ring.Add(agent.AddedKey{PrivateKey: key}); err != nil {
-		t.Fatal(err)
+	for _, key := range keys {
+		if err := ring.Add(agent.AddedKey{PrivateKey: key}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	socket := t.TempDir() + "/agent"
 	l, err := net.Listen("unix", socket)

@@ -39,8 +39,12 @@ type Options struct {
 	Echo   bool
 	// Rounds is the number of requests without prompts before the first prompt.
 	Rounds int
-	// KeyExchanges lists the key exchange methods. Nil means the defaults of package ssh.
-	KeyExchanges []string
+	// Algorithms has the key exchange methods, the ciphers and the MACs. Nil lists mean the defaults
+	// of package ssh.
+	Algorithms ssh.Config
+	// KeyAlgorithms lists the algorithms of public keys that clients may sign with. Nil means the
+	// defaults of package ssh.
+	KeyAlgorithms []string
 	// HostKeys are the server's keys, which may have certificates. Nil means a new key.
 	HostKeys []ssh.Signer
 	// MaxRead limits the bytes of a READ reply. 0 means no limit.
@@ -125,8 +129,9 @@ func (s *Server) KnownHosts() string {
 var errRefused = errors.New("sftpd: refused")
 
 func (s *Server) serverConfig() *ssh.ServerConfig {
-	cfg := &ssh.ServerConfig{Config: ssh.Config{KeyExchanges: s.opts.KeyExchanges},
-		NoClientAuth: s.opts.Users == nil && s.opts.Keys == nil, MaxAuthTries: 6}
+	cfg := &ssh.ServerConfig{Config: s.opts.Algorithms,
+		PublicKeyAuthAlgorithms: s.opts.KeyAlgorithms,
+		NoClientAuth:            s.opts.Users == nil && s.opts.Keys == nil, MaxAuthTries: 6}
 	checkPassword := func(user string, password []byte) error {
 		if want, ok := s.opts.Users[user]; ok && want == string(password) {
 			return nil

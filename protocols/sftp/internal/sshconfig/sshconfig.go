@@ -1,8 +1,9 @@
-// Package sshconfig reads the HostName, Port, User, IdentityFile and ProxyJump settings of a user's
-// ssh_config.
+// Package sshconfig reads the settings of a user's ssh_config that name hosts, users, keys and
+// algorithms.
 //
 // Include is supported, also within Host blocks. Match blocks and all other keywords are ignored. As
-// in ssh, the first value found for a host applies; IdentityFile values accumulate.
+// in ssh, the first value found for a host applies; values of IdentityFile and CertificateFile
+// accumulate.
 package sshconfig
 
 import (
@@ -39,16 +40,24 @@ type setting struct {
 
 // A Host holds the settings for one host. Unset fields are zero.
 type Host struct {
-	HostName      string // the name to connect to
-	Port          uint16
-	User          string
-	IdentityFiles []string // as written, with "~" and "%" tokens unexpanded
-	ProxyJump     []string // [user@]host[:port], in connection order
+	HostName  string // the name to connect to
+	Port      uint16
+	User      string
+	ProxyJump []string // [user@]host[:port], in connection order
+
+	// As written, with "~" and "%" tokens unexpanded.
+	IdentityFiles, CertificateFiles []string
+	IdentitiesOnly                  bool // only keys of files are used, though the agent may hold more
+
+	KexAlgorithms, Ciphers, MACs                Algorithms
+	HostKeyAlgorithms, PubkeyAcceptedAlgorithms Algorithms
 }
 
 // keywords lists the supported keywords besides Host, Match and Include, in lower case.
-var keywords = map[string]bool{"hostname": true, "port": true, "user": true, "identityfile": true,
-	"proxyjump": true}
+var keywords = map[string]bool{"hostname": true, "port": true, "user": true, "proxyjump": true,
+	"identityfile": true, "certificatefile": true, "identitiesonly": true,
+	"kexalgorithms": true, "ciphers": true, "macs": true, "hostkeyalgorithms": true,
+	"pubkeyacceptedalgorithms": true, "pubkeyacceptedkeytypes": true}
 
 // Parse reads a file and the files it includes. Home is the user's home directory: "~/" in the names
 // of included files stands for it, and other relative names are below home/.ssh. If home is "", files
@@ -146,10 +155,13 @@ func (p *parser) open(name string, hosts [][]string, depth int) error {
 }
 
 func (c *Config) add(s setting) error {
-	if s.keyword == "port" {
+	switch s.keyword {
+	case "port":
 		if _, err := parsePort(s.value); err != nil {
 			return err
 		}
+	case "pubkeyacceptedkeytypes": // its name before OpenSSH 8.5
+		s.keyword = "pubkeyacceptedalgorithms"
 	}
 	if len(c.settings) == maxSettings {
 		return errors.New("too many settings")
@@ -198,34 +210,52 @@ func split(line string) (keyword string, args []string, err error) {
 // Lookup returns the settings for host, which is the name that the user wrote.
 func (c *Config) Lookup(host string) Host {
 	var h Host
-	hasJump := false // a ProxyJump was found, possibly "none"
+	found := map[string]bool{}
 	for _, s := range c.settings {
 		if slices.ContainsFunc(s.hosts, func(patterns []string) bool { return !matchesAny(patterns, host) }) {
 			continue
 		}
-		switch s.keyword {
-		case "hostname":
-			if h.HostName == "" {
-				h.HostName = expandHost(s.value, host)
-			}
-		case "port":
-			if h.Port == 0 {
-				h.Port, _ = parsePort(s.value)
-			}
-		case "user":
-			if h.User == "" {
-				h.User = s.value
-			}
-		case "identityfile":
-			h.IdentityFiles = append(h.IdentityFiles, s.value)
-		case "proxyjump":
-			if !hasJump && !strings.EqualFold(s.value, "none") {
-				h.ProxyJump = strings.Split(s.value, ",")
-			}
-			hasJump = true
+		if first := !found[s.keyword]; first || accumulates(s.keyword) {
+			found[s.keyword] = true
+			h.set(s.keyword, s.value, host)
 		}
 	}
 	return h
+}
+
+func accumulates(keyword string) bool {
+	return keyword == "identityfile" || keyword == "certificatefile"
+}
+
+func (h *Host) set(keyword, value, host string) {
+	switch keyword {
+	case "hostname":
+		h.HostName = expandHost(value, host)
+	case "port":
+		h.Port, _ = parsePort(value)
+	case "user":
+		h.User = value
+	case "identityfile":
+		h.IdentityFiles = append(h.IdentityFiles, value)
+	case "certificatefile":
+		h.CertificateFiles = append(h.CertificateFiles, value)
+	case "identitiesonly":
+		h.IdentitiesOnly = strings.EqualFold(value, "yes") || strings.EqualFold(value, "true")
+	case "proxyjump":
+		if !strings.EqualFold(value, "none") {
+			h.ProxyJump = strings.Split(value, ",")
+		}
+	case "kexalgorithms":
+		h.KexAlgorithms = Algorithms(value)
+	case "ciphers":
+		h.Ciphers = Algorithms(value)
+	case "macs":
+		h.MACs = Algorithms(value)
+	case "hostkeyalgorithms":
+		h.HostKeyAlgorithms = Algorithms(value)
+	case "pubkeyacceptedalgorithms":
+		h.PubkeyAcceptedAlgorithms = Algorithms(value)
+	}
 }
 
 func expandHost(value, host string) string {

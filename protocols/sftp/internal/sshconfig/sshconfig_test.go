@@ -57,6 +57,37 @@ func TestLookup(t *testing.T) {
 	}
 }
 
+func TestLookupOfKeysAndAlgorithms(t *testing.T) {
+	t.Parallel()
+	c, err := Parse(strings.NewReader(`
+Host old
+	KexAlgorithms +diffie-hellman-group1-sha1
+	Ciphers ^aes128-cbc
+	MACs hmac-sha1
+	HostKeyAlgorithms=+ssh-rsa
+	PubkeyAcceptedKeyTypes -ssh-rsa
+	IdentitiesOnly yes
+	CertificateFile first
+Host *
+	KexAlgorithms curve25519-sha256
+	PubkeyAcceptedAlgorithms ssh-ed25519
+	IdentitiesOnly no
+	CertificateFile last
+`), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]Host{
+		"old": {KexAlgorithms: "+diffie-hellman-group1-sha1", Ciphers: "^aes128-cbc", MACs: "hmac-sha1", HostKeyAlgorithms: "+ssh-rsa",
+			PubkeyAcceptedAlgorithms: "-ssh-rsa", IdentitiesOnly: true, CertificateFiles: []string{"first", "last"}},
+		"new": {KexAlgorithms: "curve25519-sha256", PubkeyAcceptedAlgorithms: "ssh-ed25519", CertificateFiles: []string{"last"}},
+	} {
+		if got := c.Lookup(host); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, want %+v", host, got, want)
+		}
+	}
+}
+
 // writeHome creates a home directory with files.
 func writeHome(t *testing.T, files map[string]string) (home string) {
 	t.Helper()
