@@ -30,6 +30,8 @@ type login struct {
 	offered       int      // keys that may be tried
 	passwords     []string // the passwords so far, one per attempt
 	unanswered    string   // a prompt that got no response
+	isPending     bool     // a password was sent, and the server has not asked for another
+	expired       bool     // the server asks for a new password
 	lockedFile    string   // an encrypted key file whose passphrase was not supplied
 	hostKeyErr    error    // the error if the host key was rejected
 	// knownHostsOf has the names of known_hosts files by those of copies.
@@ -77,6 +79,7 @@ func (l *login) config() (*ssh.ClientConfig, error) {
 		HostKeyAlgorithms: algorithms,
 		ClientVersion:     "SSH-2.0-urlget",
 	}
+	cfg.AuthCallback = l.afterMethod
 	if _, hasPassword := l.hop.url.Password(); hasPassword {
 		cfg.Auth = []ssh.AuthMethod{password, interactive, keys}
 	}
@@ -95,14 +98,23 @@ var passwordWords = []string{"password", "passphrase", "passwd", "passwort", "ke
 	"adgangskode", "salasana", "hasło", "heslo", "jelszó", "parola", "şifre", "пароль", "密码", "密碼",
 	"パスワード", "암호", "비밀번호"}
 
-// otherWords occur in prompts for codes and for a new password.
-var otherWords = []string{"one-time", "one time", "otp", "verification", "token", "code", "new pass",
-	"retype", "neues", "nouveau", "yes/no"}
+// otherWords occur in prompts for codes.
+var otherWords = []string{"one-time", "one time", "otp", "verification", "token", "code", "yes/no"}
+
+// newWords occur in prompts for a new password, which follow the login with an expired one.
+var newWords = []string{"new pass", "new unix pass", "retype", "neues", "nouveau"}
 
 func isPasswordPrompt(prompt string) bool {
+	return hasWord(prompt, passwordWords) && !hasWord(prompt, otherWords) && !hasWord(prompt, newWords)
+}
+
+func isNewPasswordPrompt(prompt string) bool {
+	return hasWord(prompt, passwordWords) && hasWord(prompt, newWords)
+}
+
+func hasWord(prompt string, words []string) bool {
 	prompt = strings.ToLower(prompt)
-	in := func(word string) bool { return strings.Contains(prompt, word) }
-	return slices.ContainsFunc(passwordWords, in) && !slices.ContainsFunc(otherWords, in)
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(prompt, word) })
 }
 
 // response requests the response to a prompt that does not ask for a password.
@@ -112,7 +124,7 @@ func (l *login) response(prompt string, attempt int) (string, error) {
 		err = fetch.ErrAuth
 	}
 	if err != nil {
-		l.unanswered = prompt
+		l.unanswered, l.expired = prompt, isNewPasswordPrompt(prompt)
 	}
 	return cred.Password, err
 }
@@ -157,8 +169,20 @@ func (l *login) password() func() (string, error) {
 	return func() (string, error) {
 		attempt++
 		l.traceLine(true, "password ****")
-		return l.secret("", attempt)
+		secret, err := l.secret("", attempt)
+		l.isPending = err == nil && attempt < maxTries
+		return secret, err
 	}
+}
+
+// afterMethod is called after each authentication method. If the method "password" failed although
+// more attempts were allowed, the server answered neither with a success nor with a failure. The
+// only other response is a request to change the password (RFC 4252, section 8).
+func (l *login) afterMethod(done *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
+	if l.isPending && slices.Contains(done.TriedMethods, "password") {
+		l.expired = true
+	}
+	return nil, nil
 }
 
 // maxRounds limits the requests of the server in all attempts with keyboard-interactive.
@@ -195,17 +219,23 @@ func (l *login) interactive() ssh.KeyboardInteractiveChallenge {
 	}
 }
 
-func (l *login) loginError() error {
-	e := &fetch.Error{Code: fetch.ErrAuth,
+// loginError returns the error of a rejected login. Reply is what the server said last, if anything.
+func (l *login) loginError(reply fetch.Reply) error {
+	e := &fetch.Error{Code: fetch.ErrAuth, Reply: reply,
 		Reason: fetch.Reason{Kind: fetch.ReasonSSHLogin, Host: l.hop.host},
 		Err:    fmt.Errorf("the server rejected the login as %s", l.hop.user),
 		Hint:   "start the SSH agent, or supply a private key or a password"}
-	if !l.hasCredential {
-		e.Err = fmt.Errorf("no private key and no password to log in as %s", l.hop.user)
-	}
-	if l.unanswered != "" {
+	switch {
+	case l.expired:
+		e.Reason, e.Err = fetch.Reason{}, fmt.Errorf("the password of %s has expired", l.hop.user)
+		e.Hint = "set a new one with ssh"
+	case l.unanswered != "":
 		e.Err = fmt.Errorf("the server asks %q, which is not a prompt for a password", l.unanswered)
 		e.Hint = "answer it in a terminal"
+	case !l.hasCredential:
+		e.Err = fmt.Errorf("no private key and no password to log in as %s", l.hop.user)
+	case reply.Text != "" && l.offered > 1:
+		e.Hint = fmt.Sprintf("offer fewer keys than %d: name one, with IdentitiesOnly in ~/.ssh/config", l.offered)
 	}
 	if l.lockedFile != "" {
 		e.Reason, e.Hint = fetch.Reason{},

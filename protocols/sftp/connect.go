@@ -159,10 +159,11 @@ func (d *opener) handshake(l *chain, lg *login) error {
 	if err != nil {
 		return err
 	}
-	conn, chans, reqs, err := ssh.NewClientConn(l.raw, lg.hop.addr(), cfg)
+	hello := &greeting{Conn: l.raw}
+	conn, chans, reqs, err := ssh.NewClientConn(hello, lg.hop.addr(), cfg)
 	lg.done()
 	if err != nil {
-		return lg.handshakeError(err)
+		return lg.handshakeError(err, hello.text())
 	}
 	l.ssh = conn
 	go ssh.DiscardRequests(reqs)
@@ -271,31 +272,37 @@ type tunnelAddr string
 func (tunnelAddr) Network() string  { return "tcp" }
 func (a tunnelAddr) String() string { return string(a) }
 
-func (l *login) handshakeError(err error) error {
+// handshakeError returns the error of a connection that failed with err. Greeting is the text before
+// the server's version.
+func (l *login) handshakeError(err error, greeting string) error {
 	var negotiation *ssh.AlgorithmNegotiationError
+	var network net.Error
 	text := strings.TrimPrefix(err.Error(), "ssh: handshake failed: ")
+	message, disconnected := disconnectOf(err)
 	switch {
 	case l.hostKeyErr != nil:
 		return l.hostKeyErr
 	case l.fatalErr != nil:
 		return l.fatalErr
 	case l.lockedFile != "":
-		return l.loginError()
+		return l.loginError(fetch.Reply{})
 	case errors.As(err, &negotiation):
 		return &fetch.Error{Code: fetch.ErrTLS, Err: errors.New(text)}
+	case disconnected && message.isLogin():
+		return l.loginError(fetch.Reply{Code: message.reason, Text: message.text})
+	case disconnected:
+		return message.failure()
 	case strings.Contains(text, "unable to authenticate"), fetch.CodeOf(err) == fetch.ErrAuth,
 		strings.Contains(text, "no common public key signature algorithm"),
-		strings.Contains(strings.ToLower(text), "authentication failures"):
-		return l.loginError()
+		l.expired && strings.Contains(text, "unexpected message type 60"):
+		return l.loginError(fetch.Reply{})
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
+		return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Reply: fetch.Reply{Text: greeting},
 			Err: errors.New("the server closed the connection during the login")}
 	case fetch.CodeOf(err) != "":
 		return err
-	}
-	var network net.Error
-	if errors.As(err, &network) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) {
+	case errors.As(err, &network), errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrClosedPipe):
 		return setupError(err)
 	}
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New(text)}
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New(text), Reply: fetch.Reply{Text: greeting}}
 }

@@ -37,6 +37,9 @@ type Options struct {
 	// means "Password: ".
 	Prompt string
 	Echo   bool
+	// Expired requests a new password in response to the method "password". It needs Dialogue, whose
+	// logins it refuses.
+	Expired bool
 	// Rounds is the number of requests without prompts before the first prompt.
 	Rounds int
 	// Algorithms has the key exchange methods, the ciphers and the MACs. Nil lists mean the defaults
@@ -153,7 +156,9 @@ func (s *Server) serverConfig() *ssh.ServerConfig {
 			return nil, checkPassword(c.User(), password)
 		}
 	}
-	if s.opts.Users != nil && s.opts.Dialogue {
+	if s.opts.Expired {
+		expire(cfg)
+	} else if s.opts.Users != nil && s.opts.Dialogue {
 		cfg.KeyboardInteractiveCallback = func(c ssh.ConnMetadata,
 			challenge ssh.KeyboardInteractiveChallenge) (*ssh.Permissions, error) {
 			for range s.opts.Rounds {
@@ -179,6 +184,29 @@ func (s *Server) serverConfig() *ssh.ServerConfig {
 		cfg.AddHostKey(key)
 	}
 	return cfg
+}
+
+// expire makes the server request a new password. Package ssh cannot send this request
+// (SSH_MSG_USERAUTH_PASSWD_CHANGEREQ), but the requests of keyboard-interactive have the same number.
+func expire(cfg *ssh.ServerConfig) {
+	var mu sync.Mutex
+	requests := map[string]ssh.KeyboardInteractiveChallenge{} // by session
+	cfg.KeyboardInteractiveCallback = func(c ssh.ConnMetadata,
+		challenge ssh.KeyboardInteractiveChallenge) (*ssh.Permissions, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		requests[string(c.SessionID())] = challenge
+		return nil, errRefused
+	}
+	cfg.PasswordCallback = func(c ssh.ConnMetadata, _ []byte) (*ssh.Permissions, error) {
+		mu.Lock()
+		request := requests[string(c.SessionID())]
+		mu.Unlock()
+		if request != nil {
+			request("Your password has expired.", "", nil, nil)
+		}
+		return nil, errRefused
+	}
 }
 
 // serve handles one client.
