@@ -54,6 +54,7 @@ func TestHostKeys(t *testing.T) {
 	signed := sftpd.Start(t, sftpd.Options{Tree: tree(), HostKeys: []ssh.Signer{certified}})
 	unknown, mismatch := fetch.ReasonHostKey, fetch.ReasonHostKeyChanged
 	name := func(s *sftpd.Server) string { return knownhosts.Normalize(s.Addr) }
+	port := func(s *sftpd.Server) string { return s.Addr[strings.LastIndexByte(s.Addr, ':')+1:] }
 	for _, tt := range []struct {
 		name   string
 		server *sftpd.Server
@@ -79,6 +80,15 @@ func TestHostKeys(t *testing.T) {
 		{"authority of a host", signed, hostLine("@cert-authority 127.0.0.1", authority.PublicKey()), ""},
 		{"another authority of a host", signed, hostLine("@cert-authority 127.0.0.1", other.PublicKey()), "none"},
 		{"authority of a host, revoked", signed, hostLine("@cert-authority 127.0.0.1", authority.PublicKey()) + hostLine("@revoked "+name(signed), authority.PublicKey()), "none"},
+		{"all ports of a host", plain, hostLine("elsewhere,[127.0.0.1]:*", key.PublicKey()), ""},
+		{"all ports of a host, another key", plain, hostLine("[127.0.0.1]:*", other.PublicKey()), mismatch},
+		{"some ports of a host", plain, hostLine("[127.0.0.1]:"+port(plain)[:2]+"*", key.PublicKey()), ""},
+		{"short ports of a host", plain, hostLine("[127.0.0.1]:?", key.PublicKey()), unknown},
+		{"all ports of another host", plain, hostLine("[elsewhere]:*", key.PublicKey()), unknown},
+		{"not all ports of a host", plain, hostLine("![127.0.0.1]:*,127.0.0.1", key.PublicKey()), unknown},
+		{"authority of all ports", signed, hostLine("@cert-authority [127.0.0.1]:*", authority.PublicKey()), ""},
+		{"authority of all ports, after a broken line", signed, "x\n" + hostLine("@cert-authority [127.0.0.1]:*", authority.PublicKey()), ""},
+		{"revoked, on all ports", plain, hostLine("@revoked [127.0.0.1]:*", key.PublicKey()) + hostLine(name(plain), key.PublicKey()), mismatch},
 		{"key of a host", plain, hostLine("127.0.0.1", key.PublicKey()), unknown},
 		{"key of an authority", plain, hostLine("@cert-authority "+name(plain), key.PublicKey()), unknown},
 		{"key of an authority, by pattern", plain, hostLine("@cert-authority *", key.PublicKey()), unknown},
