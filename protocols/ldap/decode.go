@@ -100,19 +100,18 @@ func parseHeader(b []byte) (tag byte, start, n int, err error) {
 		return tag, 2, length, nil
 	}
 	length &= 0x7f
-	if tag&0x1f == 0x1f || length == 0 || length > 4 {
+	if tag&0x1f == 0x1f || length == 0 || length == 0x7f {
 		return 0, 0, 0, violation("the server's response is not LDAP")
 	}
 	start = 2 + length
 	if len(b) < start {
 		return 0, start, 0, io.ErrUnexpectedEOF
 	}
-	var size uint32
-	for _, c := range b[2:start] {
-		size = size<<8 | uint32(c)
-	}
-	if size > maxMessage {
-		return 0, 0, 0, violation("message of %d bytes exceeds the limit of %d bytes", size, maxMessage)
+	var size int64
+	for _, c := range b[2:start] { // possibly more octets than necessary, with leading zeros
+		if size = size<<8 | int64(c); size > maxMessage {
+			return 0, 0, 0, violation("message exceeds the limit of %d bytes", maxMessage)
+		}
 	}
 	return tag, start, int(size), nil
 }

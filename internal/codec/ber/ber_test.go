@@ -61,6 +61,19 @@ func TestTagsAndLengths(t *testing.T) {
 	}
 }
 
+// TestLengthsWithLeadingZeros has lengths in more octets than necessary (X.690, section 8.1.3.5).
+func TestLengthsWithLeadingZeros(t *testing.T) {
+	t.Parallel()
+	for n := 1; n <= 126; n++ {
+		b := append([]byte{0x04, 0x80 | byte(n)}, make([]byte, n)...)
+		b[1+n] = 3
+		r := value(t, append(b, "abc"...))
+		if got := r.String(3); got != "abc" || !r.Complete() {
+			t.Errorf("%d octets: %q, %v", n, got, r.Err())
+		}
+	}
+}
+
 func TestBits(t *testing.T) {
 	t.Parallel()
 	for _, set := range [][]int{{0}, {0, 1, 2}, {7}, {8}, {0, 1, 7, 14}} {
@@ -150,7 +163,9 @@ func TestMalformed(t *testing.T) {
 		"no end-of-contents octets":         {"\x30\x03\x30\x80\x00", ErrMalformed},
 		"primitive, indefinite length":      {"\x04\x80", ErrMalformed},
 		"tag too large":                     {"\x9f\xff\xff\xff\xff\x7f\x00", ErrMalformed},
-		"length with too many octets":       {"\x30\x89\x01", ErrMalformed},
+		"reserved length":                   {"\x30\xff\x01", ErrMalformed},
+		"EOF within a length":               {"\x30\x89\x00", io.ErrUnexpectedEOF},
+		"length with too many octets":       {"\x30\x89\x01\x00\x00\x00\x00\x00\x00\x00\x00", ErrMalformed},
 		"length too large":                  {"\x30\x88\xff\xff\xff\xff\xff\xff\xff\xff", ErrMalformed},
 		"endless nesting":                   {strings.Repeat("\x30\x80", 1000), ErrMalformed},
 		"endless nesting, definite lengths": {strings.Repeat("\x30\x84\x00\x00\x20\x00", 1000), ErrMalformed},

@@ -143,7 +143,7 @@ func (r *Reader) Message(most int64) bool {
 }
 
 // headerSize is the size of the largest supported header, in bytes.
-const headerSize = 1 + 5 + 1 + 8
+const headerSize = 1 + 5 + 1 + 126
 
 // Header returns the header of the current value.
 func (r *Reader) Header() Header { return r.cur }
@@ -303,19 +303,19 @@ func (r *Reader) length(limit int64) int64 {
 		return int64(first)
 	case first == 0x80:
 		return -1
-	case first > 0x88:
-		r.Fail(malformed("length has too many octets"))
+	case first == 0xff:
+		r.Fail(malformed("reserved form of a length"))
 		return 0
 	}
-	var n uint64
-	for range first & 0x7f {
-		n = n<<8 | uint64(r.octet(limit))
+	var n int64
+	for range first & 0x7f { // possibly more than necessary, with leading zeros
+		if n >= 1<<54 {
+			r.Fail(malformed("length too large"))
+			return 0
+		}
+		n = n<<8 | int64(r.octet(limit))
 	}
-	if n > 1<<62 {
-		r.Fail(malformed("length too large"))
-		return 0
-	}
-	return int64(n)
+	return n
 }
 
 func (r *Reader) skip() {
