@@ -24,7 +24,7 @@ var ceilings = map[string]ceiling{
 	"crawl":                  {7200, 56},
 	"protocols":              {34800, 130},
 	"fetch":                  {18750, 274},
-	"fetch/driver":           {1850, 38},
+	"fetch/driver":           {1870, 38},
 	"fetch/uri":              {3050, 40},
 	"fetch/download":         {6000, 31},
 	"internal":               {10350, 0},

@@ -427,3 +427,49 @@ func TestDescriptionsAreLimited(t *testing.T) {
 		})
 	}
 }
+
+// TestServersThatEndLinesWithLF retrieves lists and an article from a server that sends no CR.
+func TestServersThatEndLinesWithLF(t *testing.T) {
+	t.Parallel()
+	s, err := servers.New(servers.Config{Scheme: "nntp"}, func(c *servers.Conn) {
+		io.WriteString(c, "200 hi\n")
+		for {
+			line, err := c.ReadLine()
+			if err != nil {
+				return
+			}
+			reply := "500 what\n"
+			switch verb, _, _ := strings.Cut(line, " "); verb {
+			case "CAPABILITIES":
+				reply = "101 yes\nVERSION 2\nREADER\nLIST ACTIVE\nOVER\n.\n"
+			case "LIST":
+				reply = "215 groups\na.b 2 1 y\na.c 0 1 y\n.\n"
+			case "GROUP":
+				reply = "211 2 1 2 a.b\n"
+			case "OVER":
+				reply = "224 overview\n1\tone\tx\t1 Mar 2020 01:02:03 GMT\t<1@b>\t\t10\t1\n2\ttwo\tx\t1 Mar 2020 01:02:03 GMT\t<2@b>\t\t10\t1\n.\n"
+			case "ARTICLE":
+				reply = "220 1 <1@b>\nSubject: one\n\n..dot\nend\n.\n"
+			}
+			io.WriteString(c, reply)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	c := drive.Client(t, nil, Load)
+	names := func(url string) (all []string) {
+		for _, e := range drive.MustList(t, c, url) {
+			all = append(all, e.Name)
+		}
+		return all
+	}
+	if got := names(s.URL + "/*"); !slices.Equal(got, []string{"a.b", "a.c"}) {
+		t.Errorf("groups %q", got)
+	}
+	if got := names(s.URL + "/a.b"); !slices.Equal(got, []string{"one", "two"}) {
+		t.Errorf("articles %q", got)
+	}
+	drive.Gets(t, c, s.URL+"/a.b/1", "Subject: one\n\n.dot\nend\n")
+}

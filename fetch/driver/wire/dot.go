@@ -28,7 +28,8 @@ type DotOptions struct {
 	Unstuff Unstuffing
 	// LenientEnd accepts a bare LF as a line ending, so that a dot between two bare LFs ends the
 	// block. A dot that is the last byte of the stream also ends it. Without LenientEnd, only CRLF
-	// "." CRLF ends the block.
+	// "." CRLF ends the block. If the server has ended its lines before the block with bare LFs only,
+	// then bare LFs are line endings: content with such a line cannot feign the end.
 	LenientEnd bool
 }
 
@@ -43,11 +44,13 @@ type DotReader struct {
 	bol  bool // at the beginning of a line
 	cr   bool // the last byte was CR
 	done bool
+	// bareLF is set if a bare LF is a line ending.
+	bareLF bool
 }
 
 // Dot returns a reader for the dot-terminated block at the current position.
 func (r *Reader) Dot(opts DotOptions) *DotReader {
-	return &DotReader{r: r, opts: opts, bol: true}
+	return &DotReader{r: r, opts: opts, bol: true, bareLF: opts.LenientEnd || r.usesLF()}
 }
 
 // Read implements io.Reader.
@@ -108,7 +111,7 @@ func (d *DotReader) next(max int) ([]byte, error) {
 }
 
 func (d *DotReader) beforeDot() []byte {
-	if d.opts.LenientEnd {
+	if d.bareLF {
 		return []byte("\n.")
 	}
 	return []byte("\r\n.")
@@ -126,7 +129,7 @@ func (d *DotReader) dotLine() error {
 		return unexpected(err)
 	}
 	switch {
-	case lenient && b[1] == '\n':
+	case d.bareLF && b[1] == '\n':
 		return d.end(2)
 	case b[1] == '\r':
 		b, err = d.r.br.Peek(3)
@@ -160,7 +163,7 @@ func (d *DotReader) stuffed() (bool, error) {
 		return d.follows("..")
 	case UnstuffLone:
 		ok, err := d.follows("..\r\n")
-		if !ok && err == nil && d.opts.LenientEnd {
+		if !ok && err == nil && d.bareLF {
 			ok, err = d.follows("..\n")
 		}
 		return ok, err
@@ -198,7 +201,7 @@ func (d *DotReader) advance(run []byte) {
 	if len(run) > 1 {
 		afterCR = run[len(run)-2] == '\r'
 	}
-	d.bol = last == '\n' && (afterCR || d.opts.LenientEnd)
+	d.bol = last == '\n' && (afterCR || d.bareLF)
 	d.cr = last == '\r'
 	d.r.br.Discard(len(run))
 }
@@ -216,6 +219,7 @@ func (r *Reader) DotLines(opts DotOptions, maxLine int) iter.Seq2[[]byte, error]
 		maxLine = r.maxLine
 	}
 	maxLine = min(maxLine, r.br.Size()-2)
+	bareLF := opts.LenientEnd || r.usesLF()
 	return func(yield func([]byte, error) bool) {
 		afterCRLF := true // or after the beginning of a line that was too long
 		for {
@@ -227,7 +231,7 @@ func (r *Reader) DotLines(opts DotOptions, maxLine int) iter.Seq2[[]byte, error]
 			}
 			line := trimEnd(raw)
 			crlf := bytes.HasSuffix(raw, []byte("\r\n"))
-			if string(line) == "." && !long && (opts.LenientEnd || crlf && afterCRLF) {
+			if string(line) == "." && !long && (bareLF || crlf && afterCRLF) {
 				return
 			}
 			afterCRLF = crlf || long

@@ -191,6 +191,60 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
+// TestServersThatEndLinesWithLF has replies before a block. Only if all end with bare LFs, one with a
+// dot ends the block.
+func TestServersThatEndLinesWithLF(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, in   string
+		replies    int
+		want, rest string
+		err        error
+	}{
+		{"LF", "200 hi\n215 list\na\n..b\n.\n200", 2, "a\n..b\n", "200", nil},
+		{"LF, empty", "215 list\n.\n200", 1, "", "200", nil},
+		{"LF, cut", "215 list\na\n.", 1, "a\n", ".", io.ErrUnexpectedEOF},
+		{"CRLF", "200 hi\r\n215 list\r\na\n.\nb\r\n.\r\n200", 2, "a\n.\nb\r\n", "200", nil},
+		{"CRLF before", "200 hi\r\n215 list\na\n.\nb\r\n.\r\n200", 2, "a\n.\nb\r\n", "200", nil},
+		{"CRLF in the block", "215 list\na\r\n.\r\n200", 1, "a\r\n", "200", nil},
+		{"no reply", "a\n.\n\r\n.\r\n200", 0, "a\n.\n\r\n", "200", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			for _, read := range []func(r *Reader) (string, error){
+				func(r *Reader) (string, error) {
+					b, err := io.ReadAll(r.Dot(DotOptions{Unstuff: UnstuffNone}))
+					return string(b), err
+				},
+				func(r *Reader) (string, error) {
+					var b strings.Builder
+					for line, err := range r.DotLines(DotOptions{Unstuff: UnstuffNone}, 0) {
+						if err != nil {
+							return b.String(), err
+						}
+						b.WriteString(string(line) + "\n")
+					}
+					return b.String(), nil
+				},
+			} {
+				r := NewReader(strings.NewReader(tt.in), 0)
+				for range tt.replies {
+					if _, err := r.Line(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				got, err := read(r)
+				if strings.ReplaceAll(got, "\r", "") != strings.ReplaceAll(tt.want, "\r", "") || err != tt.err {
+					t.Errorf("%q, %v, want %q, %v", got, err, tt.want, tt.err)
+				}
+				if rest, _ := io.ReadAll(r); err == nil && string(rest) != tt.rest {
+					t.Errorf("rest %q, want %q", rest, tt.rest)
+				}
+			}
+		})
+	}
+}
+
 func TestDotLines(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 30)

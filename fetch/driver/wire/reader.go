@@ -18,6 +18,8 @@ type Reader struct {
 	br      *bufio.Reader
 	maxLine int
 	skip    bool // the rest of a line that is too long must be skipped
+	// Endings of the lines that RawLine returned.
+	sawLF, sawCRLF bool
 }
 
 // NewReader returns a Reader with a buffer of at least 64 KiB. MaxLine limits the length of lines
@@ -63,7 +65,16 @@ func (r *Reader) All() iter.Seq2[[]byte, error] {
 }
 
 // RawLine is like Line but keeps the line ending.
-func (r *Reader) RawLine() ([]byte, error) { return r.rawLine(r.maxLine) }
+func (r *Reader) RawLine() ([]byte, error) {
+	line, err := r.rawLine(r.maxLine)
+	isCRLF := bytes.HasSuffix(line, []byte("\r\n"))
+	r.sawCRLF = r.sawCRLF || isCRLF
+	r.sawLF = r.sawLF || !isCRLF && bytes.HasSuffix(line, []byte("\n"))
+	return line, err
+}
+
+// usesLF reports whether the server ends its lines with LF: each line outside of blocks had one.
+func (r *Reader) usesLF() bool { return r.sawLF && !r.sawCRLF }
 
 func (r *Reader) rawLine(max int) ([]byte, error) {
 	if r.skip {
