@@ -46,7 +46,8 @@ var families = []struct {
 	{schemes: "smb", rfcs: "[MS-SMB2]", login: "NTLM; as a guest only with the user guest and no password; messages are signed, or encrypted if the server requires it", examples: []example{
 		{"smb://host.example/", "the shares"},
 		{"smb://joe@host.example/share/dir/", "a directory"},
-		{"smb://domain;joe@host.example/share/file", "a file, for a user of a domain"}}},
+		{"smb://domain;joe@host.example/share/file", "a file, for a user of a domain"}},
+		note: "Paths in a DFS namespace lead to the server that has the files, like a redirect: with its own login, and if the policy permits the server. Symbolic links on the server are not followed."},
 	{schemes: "tftp", rfcs: "RFC 3617, 1350, 2347 to 2349, 7440", examples: []example{
 		{"tftp://host.example/boot/kernel", "a file"}}},
 	{schemes: "gopher gophers", rfcs: "RFC 4266, 1436", examples: []example{

@@ -27,7 +27,7 @@ var ceilings = map[string]ceiling{
 	"fetch/driver":           {1870, 38},
 	"fetch/uri":              {3050, 40},
 	"fetch/download":         {6000, 31},
-	"internal":               {10350, 0},
+	"internal":               {10500, 0},
 	"queue":                  {8450, 64},
 	"queue/cmd/urlget-queue": {3250, 0},
 }

@@ -42,7 +42,11 @@ func (d *opener) handshake(ctx context.Context, s *session, t *target) error {
 	if err := d.login(ctx, s, t); err != nil {
 		return err
 	}
-	return s.connectTree(`\\` + t.url.Host() + `\` + t.tree())
+	err := s.connectTree(`\\` + t.url.Host() + `\` + t.tree())
+	if errors.Is(err, errNoShare) {
+		return s.refer(t, err) // it may be a namespace of the domain
+	}
+	return err
 }
 
 var dialects = []uint16{smb2.Dialect202, smb2.Dialect210, smb2.Dialect300, smb2.Dialect302, smb2.Dialect311}
@@ -76,6 +80,7 @@ func (s *session) negotiate() error {
 	case r.Dialect >= smb2.Dialect300 && r.Capabilities&smb2.CapEncryption != 0:
 		s.cipher = smb2.CipherAES128CCM
 	}
+	s.hasDFS = r.Capabilities&smb2.CapDFS != 0
 	s.multiCredit = s.dialect > smb2.Dialect202 && r.Capabilities&smb2.CapLargeMTU != 0
 	readSize := min(r.MaxReadSize, maxRead)
 	if !s.multiCredit {

@@ -22,6 +22,12 @@ func connError(err error) error {
 	return err
 }
 
+// Errors that lead to a referral if the server has a DFS namespace.
+var (
+	errNoShare   = errors.New("no such share")
+	errElsewhere = errors.New("the files are on another server, which the server does not name")
+)
+
 func statusError(c smb2.Command, s smb2.Status) error {
 	e := &fetch.Error{Code: fetch.ErrServer, Err: errors.New(c.String()),
 		Reply: fetch.Reply{Text: s.String()}}
@@ -31,15 +37,14 @@ func statusError(c smb2.Command, s smb2.Status) error {
 		smb2.StatusNotADirectory:
 		e.Code, e.Err = fetch.ErrNotFound, nil
 	case smb2.StatusBadNetworkName, smb2.StatusBadNetworkPath:
-		e.Code, e.Err, e.Hint = fetch.ErrNotFound, errors.New("no such share"),
+		e.Code, e.Err, e.Hint = fetch.ErrNotFound, errNoShare,
 			"use the URL of the host without a path to list the shares"
 	case smb2.StatusAccessDenied, smb2.StatusFileLockConflict, smb2.StatusNotSupported:
 		e.Code = fetch.ErrRefused
 	case smb2.StatusStoppedOnSymlink:
 		e.Code, e.Err = fetch.ErrRefused, errors.New("symbolic links are not followed")
 	case smb2.StatusPathNotCovered:
-		e.Code, e.Err = fetch.ErrRefused,
-			errors.New("the files are on another server, and DFS is not supported")
+		e.Code, e.Err = fetch.ErrRefused, errElsewhere
 	case smb2.StatusSharingViolation, smb2.StatusInsufficientResources, smb2.StatusRequestNotAccepted:
 		e.Code, e.Retry = fetch.ErrBusy, true
 	case smb2.StatusLogonFailure, smb2.StatusNoSuchUser, smb2.StatusWrongPassword,

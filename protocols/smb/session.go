@@ -37,6 +37,7 @@ type session struct {
 	nextID      uint64                  // next message ID
 	sessionID   uint64                  // session ID
 	treeID      uint32                  // tree ID of the share
+	ipcID       uint32                  // tree ID of IPC$; 0 before a request for referrals
 	outstanding map[uint64]smb2.Command // outstanding requests, by message ID
 	pending     int                     // interim responses and oplock breaks since the last response
 	freeBuffers [][]byte                // reusable buffers
@@ -50,6 +51,7 @@ type terms struct {
 	hash        smb2.Hash // preauthentication integrity hash, in dialect 3.1.1
 	readSize    int       // largest READ, in bytes
 	multiCredit bool      // requests may cost several credits
+	hasDFS      bool      // the server has DFS namespaces
 }
 
 type protection struct {

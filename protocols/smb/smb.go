@@ -9,6 +9,8 @@
 // encryption for the session or the share, they are encrypted instead. The keys are derived from the
 // password.
 //
+// A path in a DFS namespace ([MS-DFSC]) leads to the server that has the files, like a redirect.
+//
 // Guest sessions have no keys. The driver rejects them unless the URL names the user guest, without
 // a password.
 package smb
@@ -78,10 +80,16 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	for {
 		l, err := d.pool.Get(ctx, t.key(), nil,
 			func(ctx context.Context) (*session, error) { return d.connect(ctx, t) })
+		if ref := (*referral)(nil); errors.As(err, &ref) {
+			return ref.response(), nil
+		}
 		if err != nil {
 			return nil, err
 		}
 		resp, err := d.perform(ctx, l, t)
+		if ref := (*referral)(nil); errors.As(err, &ref) {
+			return ref.response(), nil
+		}
 		if l.Reused && errors.Is(err, remotefile.ErrLost) && ctx.Err() == nil {
 			continue // the server had closed it
 		}
@@ -107,6 +115,9 @@ func (d *opener) openResponse(l lease, t *target) (*fetch.Response, error) {
 		return d.shares(l, t)
 	}
 	f, err := l.Conn.open(t.path, t.req.Op != fetch.OpStat)
+	if errors.Is(err, errElsewhere) {
+		return nil, l.Conn.refer(t, err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ type session struct {
 	encryptAll    bool // all requests must be encrypted
 	id            uint64
 	credits       int
-	pipe          bool // the share is IPC$
+	pipe          bool // the share of the request is IPC$
 	handles       map[smb2.FileID]*handle
 	lastID        uint64
 }
@@ -165,6 +165,7 @@ func (x *session) handle(h smb2.Header, msg []byte) error {
 			}
 		}
 	}
+	x.pipe = h.TreeID == ipcTree
 	switch r := body.(type) {
 	case *smb2.NegotiateRequest:
 		return x.negotiate(h, msg)
@@ -187,17 +188,24 @@ func (x *session) handle(h smb2.Header, msg []byte) error {
 	return errEnd
 }
 
+// Tree IDs of the share with files and of IPC$.
+const (
+	diskTree = 1
+	ipcTree  = 2
+)
+
 // connectTree connects to the share in a path, \\server\share.
 func (x *session) connectTree(h smb2.Header, path string) error {
 	share := path[strings.LastIndexByte(path, '\\')+1:]
 	r := smb2.TreeConnectResponse{ShareType: smb2.ShareTypeDisk, MaximalAccess: smb2.FileAllAccess}
-	if x.pipe = strings.EqualFold(share, "IPC$"); x.pipe {
-		r.ShareType = smb2.ShareTypePipe
-	} else if !strings.EqualFold(share, x.server.opts.Share) {
+	switch h.TreeID = diskTree; {
+	case strings.EqualFold(share, "IPC$"):
+		h.TreeID, r.ShareType = ipcTree, smb2.ShareTypePipe
+	case !strings.EqualFold(share, x.server.opts.Share):
+		h.TreeID = 0
 		return x.refuse(h, smb2.StatusBadNetworkName)
 	}
-	h.TreeID = 1
-	if x.server.opts.EncryptShare && !x.pipe {
+	if x.server.opts.EncryptShare && h.TreeID == diskTree {
 		r.ShareFlags, x.encryptAll = smb2.ShareFlagEncryptData, true
 	}
 	return x.reply(h, smb2.StatusSuccess, &r, nil)
@@ -214,6 +222,9 @@ func (x *session) negotiate(h smb2.Header, msg []byte) error {
 		MaxTransactSize: 1 << 20, MaxReadSize: 1 << 20, MaxWriteSize: 1 << 20}
 	if o.Dialect == smb2.Dialect202 {
 		r.Capabilities = 0
+	}
+	if o.DFS != nil {
+		r.Capabilities |= smb2.CapDFS
 	}
 	var c smb2.Contexts
 	if o.Dialect == smb2.Dialect311 {
@@ -288,6 +299,9 @@ func (x *session) create(h smb2.Header, name string, access uint32) error {
 		}
 		f.pipe = true
 	} else {
+		if link, _ := x.server.link(x.server.opts.Share + `\` + name); link != "" {
+			return x.refuse(h, smb2.StatusPathNotCovered)
+		}
 		clean := cmp.Or(strings.ReplaceAll(name, `\`, "/"), ".")
 		info, err := fs.Stat(x.server.opts.Tree, clean)
 		if err != nil {
@@ -382,8 +396,35 @@ func (x *session) list(h smb2.Header, f *handle) error {
 	return x.reply(h, smb2.StatusSuccess, &smb2.QueryDirectoryResponse{}, b)
 }
 
+// link returns the DFS link that a path, share\dir\file, is at or below, and its targets.
+func (s *Server) link(path string) (link string, targets []string) {
+	for l, t := range s.opts.DFS {
+		if rest, ok := strings.CutPrefix(path, l); ok && (rest == "" || rest[0] == '\\') && len(l) > len(link) {
+			link, targets = l, t
+		}
+	}
+	return link, targets
+}
+
+// refer handles a request for the servers of a path, \server\share\dir.
+func (x *session) refer(h smb2.Header, r *smb2.IoctlRequest, msg []byte) error {
+	path := smb2.ReferralPath(msg)
+	x.conn.Note("REFERRAL " + printable.Replace(path))
+	host, rest, _ := strings.Cut(strings.TrimPrefix(path, `\`), `\`)
+	link, targets := x.server.link(rest)
+	if link == "" {
+		return x.refuse(h, smb2.StatusNotFound)
+	}
+	answer := smb2.Referral{Consumed: len(smb2.UTF16(`\` + host + `\` + link)), Targets: targets}
+	return x.reply(h, smb2.StatusSuccess, &smb2.IoctlResponse{CtlCode: r.CtlCode, FileID: r.FileID},
+		answer.Append(nil))
+}
+
 // transceive handles a message to the pipe.
 func (x *session) transceive(h smb2.Header, r *smb2.IoctlRequest, msg []byte) error {
+	if r.CtlCode == smb2.FsctlDFSGetReferrals {
+		return x.refer(h, r, msg)
+	}
 	shares := []smb2.Share{{Name: x.server.opts.Share},
 		{Name: "IPC$", Type: smb2.STypeSpecial | smb2.STypeIPC}, {Name: "print", Type: smb2.STypePrintQ}}
 	for _, name := range slices.Sorted(maps.Keys(x.server.opts.Shares)) {

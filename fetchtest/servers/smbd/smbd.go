@@ -18,6 +18,9 @@ type Options struct {
 	Share string
 	// Shares maps the names of further, empty shares in the list of shares to remarks.
 	Shares map[string]string
+	// DFS maps paths, such as "share\dir", to the places of their files, such as
+	// "\server\share\dir".
+	DFS map[string][]string
 	// Users maps users to passwords.
 	Users map[string]string
 	// Guests accepts unknown users as guests.

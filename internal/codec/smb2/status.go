@@ -40,6 +40,7 @@ const (
 	StatusLogonTypeNotGranted    Status = 0xC000015B
 	StatusUserSessionDeleted     Status = 0xC0000203
 	StatusAccountLockedOut       Status = 0xC0000234
+	StatusNotFound               Status = 0xC0000225
 	StatusPathNotCovered         Status = 0xC0000257
 	StatusNetworkSessionExpired  Status = 0xC000035C
 	StatusUnexpectedIOError      Status = 0xC00000E9
