@@ -235,6 +235,7 @@ func (l *login) loginError(reply fetch.Reply) error {
 	case !l.hasCredential:
 		e.Err = fmt.Errorf("no private key and no password to log in as %s", l.hop.user)
 	case reply.Text != "" && l.offered > 1:
+		e.Reason = fetch.Reason{}
 		e.Hint = fmt.Sprintf("offer fewer keys than %d: name one, with IdentitiesOnly in ~/.ssh/config",
 			l.offered)
 	}
