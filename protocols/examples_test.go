@@ -113,7 +113,7 @@ var families = []struct {
 		note: "urlget retrieves the body over https from `/.well-known/ni/` of the authority. The body ends with an error if its digest is wrong. A name without an authority is not retrievable."},
 	{schemes: "data", rfcs: "RFC 2397", examples: []example{{"data:,hello", "the text itself"}}},
 	{schemes: "file", rfcs: "RFC 8089", examples: []example{{"file:///etc/motd", "a file of this machine"}},
-		note: "Files that the kernel generates, as in `/proc` and `/sys`, are read to their end. Reading a local file has no timeout, so one that waits for events, such as `/proc/kmsg`, does not end."},
+		note: "Files that the kernel generates, as in `/proc` and `/sys`, are read to their end. One that waits for events, such as `/proc/kmsg`, ends with an error if nothing comes within `--read-timeout`. Devices and pipes have no timeout."},
 	{schemes: "nfs", rfcs: "RFC 2224, 2054, 1813, 5531, 4506, 1833", login: "the user number of `--nfs-user`; default nobody", examples: []example{
 		{"nfs://host.example/", "the public directory, or the exports of the server"},
 		{"nfs://host.example/export/file", "a file of the public directory, or of an export by its path"},

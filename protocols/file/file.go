@@ -29,7 +29,7 @@ func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With returns a Loader that registers the driver with options.
 func With(opts Options) fetch.Loader {
-	return func(_ fetch.Env, reg *fetch.Registry) {
+	return func(env fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{
 			Name:    "file",
 			Ops:     ops,
@@ -37,14 +37,17 @@ func With(opts Options) fetch.Loader {
 			Local:   true,
 			Traits:  fetch.Traits{Tree: true},
 			Summary: "local files and directories (RFC 1738, RFC 8089)",
-			Driver:  &opener{opts},
+			Driver:  &opener{Options: opts, env: env},
 		})
 	}
 }
 
 var ops = []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}
 
-type opener struct{ Options }
+type opener struct {
+	Options
+	env fetch.Env
+}
 
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	if err := context.Cause(ctx); err != nil {
@@ -77,7 +80,7 @@ func (d *opener) respond(
 	if err := remotefile.CheckFile(req, false); err != nil {
 		return nil, err
 	}
-	return object(ctx, req, f, info)
+	return object(ctx, req, f, info, d.env.Timeouts().Idle)
 }
 
 func (d *opener) locate(u uri.URI) (uri.File, string, error) {

@@ -15,8 +15,11 @@ import (
 )
 
 func object(
-	ctx context.Context, req *fetch.Request, f *os.File, info fs.FileInfo,
+	ctx context.Context, req *fetch.Request, f *os.File, info fs.FileInfo, idle time.Duration,
 ) (*fetch.Response, error) {
+	if s := newStream(f, info, idle); s != nil {
+		return s.respond(ctx, req, info)
+	}
 	meta := describe(f, info)
 	if meta.Size >= 0 { // other files have neither ranges nor versions
 		r, order, same := req.Range, 0, true
@@ -62,7 +65,7 @@ func describe(f *os.File, info fs.FileInfo) fetch.Meta {
 	}
 	meta.ETag = strconv.Quote(fmt.Sprintf("%x-%x-%x", info.Size(), info.ModTime().UnixNano(), inode(info)))
 	if meta.ContentType == "" || meta.Size == 0 {
-		var head [512]byte
+		var head [sniffed]byte
 		n, _ := f.ReadAt(head[:], 0)
 		if meta.Size == 0 && n > 0 {
 			meta.Size = -1
@@ -73,6 +76,9 @@ func describe(f *os.File, info fs.FileInfo) fetch.Meta {
 	}
 	return meta
 }
+
+// sniffed is the number of bytes that tell a media type.
+const sniffed = 512
 
 // maxGenerated limits the stated size of generated files, in bytes. In sysfs it is a page.
 const maxGenerated = 64 << 10

@@ -22,6 +22,8 @@ type snapshot struct {
 	left int64 // math.MaxInt64 if the size is unknown
 	stop func() bool
 	once sync.Once
+	// stream reads the file in place of file, if it is not nil.
+	stream *stream
 }
 
 // newSnapshot returns a body of size bytes. If size is -1, it reads to the end.
@@ -42,7 +44,12 @@ func (b *snapshot) Read(p []byte) (int, error) {
 	if b.left == 0 {
 		return 0, io.EOF
 	}
-	n, err := b.file.Read(p[:min(int64(len(p)), b.left)])
+	p = p[:min(int64(len(p)), b.left)]
+	if b.stream != nil {
+		n, err := b.stream.Read(p)
+		return n, b.count(int64(n), err)
+	}
+	n, err := b.file.Read(p)
 	return n, b.count(int64(n), err)
 }
 
@@ -50,8 +57,8 @@ func (b *snapshot) Read(p []byte) (int, error) {
 // sendfile).
 func (b *snapshot) WriteTo(w io.Writer) (int64, error) {
 	rf, ok := w.(io.ReaderFrom)
-	if !ok {
-		return io.CopyBuffer(w, struct{ io.Reader }{b}, make([]byte, 128<<10))
+	if !ok || b.stream != nil {
+		return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, make([]byte, 128<<10))
 	}
 	var written int64
 	for b.left > 0 {
