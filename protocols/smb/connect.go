@@ -121,6 +121,7 @@ func (d *opener) login(ctx context.Context, s *session, t *target) error {
 	if strings.EqualFold(user, "guest") && t.login.Password == "" {
 		return s.setup(smb2.Account{Domain: domain, User: user}, true)
 	}
+	var refused error
 	for attempt := 1; ; attempt++ {
 		cred, err := d.env.Credential(ctx,
 			fetch.Challenge{URL: t.url, Mechanism: "smb", User: t.login.Name, Attempt: attempt})
@@ -130,7 +131,7 @@ func (d *opener) login(ctx context.Context, s *session, t *target) error {
 				Hint: "supply a user name and password, or name the user guest in the URL"}
 		}
 		if errors.Is(err, fetch.ErrAuth) || attempt > maxLogins {
-			return statusError(smb2.SessionSetup, smb2.StatusLogonFailure)
+			return refused
 		}
 		if err != nil {
 			return err
@@ -143,9 +144,11 @@ func (d *opener) login(ctx context.Context, s *session, t *target) error {
 			a.User = user
 		}
 		err = s.setup(a, false)
-		if s.err != nil || !errors.Is(err, fetch.ErrAuth) || errors.Is(err, errGuest) {
+		if s.err != nil || !errors.Is(err, fetch.ErrAuth) ||
+			errors.Is(err, errGuest) || errors.Is(err, errAccount) {
 			return err
 		}
+		refused = err
 	}
 }
 

@@ -28,6 +28,9 @@ var (
 	errElsewhere = errors.New("the files are on another server, which the server does not name")
 )
 
+// errAccount is the error of logins that no other password would change.
+var errAccount = errors.New("the account cannot be used")
+
 func statusError(c smb2.Command, s smb2.Status) error {
 	e := &fetch.Error{Code: fetch.ErrServer, Err: errors.New(c.String()),
 		Reply: fetch.Reply{Text: s.String()}}
@@ -47,11 +50,12 @@ func statusError(c smb2.Command, s smb2.Status) error {
 		e.Code, e.Err = fetch.ErrRefused, errElsewhere
 	case smb2.StatusSharingViolation, smb2.StatusInsufficientResources, smb2.StatusRequestNotAccepted:
 		e.Code, e.Retry = fetch.ErrBusy, true
-	case smb2.StatusLogonFailure, smb2.StatusNoSuchUser, smb2.StatusWrongPassword,
-		smb2.StatusAccountRestriction,
-		smb2.StatusPasswordExpired, smb2.StatusAccountDisabled, smb2.StatusAccountLockedOut,
-		smb2.StatusLogonTypeNotGranted:
+	case smb2.StatusLogonFailure, smb2.StatusNoSuchUser, smb2.StatusWrongPassword:
 		e.Code = fetch.ErrAuth
+	case smb2.StatusAccountRestriction, smb2.StatusPasswordExpired, smb2.StatusPasswordMustChange,
+		smb2.StatusAccountExpired, smb2.StatusAccountDisabled, smb2.StatusAccountLockedOut,
+		smb2.StatusLogonTypeNotGranted:
+		e.Code, e.Err = fetch.ErrAuth, errAccount
 	case smb2.StatusUserSessionDeleted, smb2.StatusNetworkSessionExpired, smb2.StatusNetworkNameDeleted:
 		e.Code, e.Retry, e.Err = fetch.ErrNetwork, true,
 			fmt.Errorf("%w: the server ended the session", remotefile.ErrLost)

@@ -67,6 +67,25 @@ func TestLogins(t *testing.T) {
 	}
 }
 
+// TestReasonsOfRefusedLogins checks that errors have the status of the server, and that no other password
+// is tried for an account that cannot be used.
+func TestReasonsOfRefusedLogins(t *testing.T) {
+	t.Parallel()
+	for status, tries := range map[smb2.Status]uint64{
+		smb2.StatusLogonFailure: maxLogins, smb2.StatusWrongPassword: maxLogins, smb2.StatusAccountLockedOut: 1,
+		smb2.StatusPasswordExpired: 1, smb2.StatusPasswordMustChange: 1, smb2.StatusAccountDisabled: 1, smb2.StatusAccountExpired: 1,
+	} {
+		s := smbd.Start(t, smbd.Options{Tree: tree, Refusal: status})
+		always := fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
+			return fetch.Credential{User: "joe", Password: "wrong"}, nil
+		})
+		_, err := get(t, &fetch.Options{Credentials: always}, "smb://"+s.Addr+"/share/dir/file.txt")
+		if !errors.Is(err, fetch.ErrAuth) || !strings.Contains(err.Error(), status.String()) || s.Logins() != tries {
+			t.Errorf("%v: %v after %d logins, want %d", status, err, s.Logins(), tries)
+		}
+	}
+}
+
 // TestForgedResponsesAreRejected modifies responses in transit.
 func TestForgedResponsesAreRejected(t *testing.T) {
 	t.Parallel()

@@ -268,6 +268,9 @@ func (x *session) setup(h smb2.Header, msg, token []byte) error {
 		password, ok := o.Users[user]
 		return password, ok
 	})
+	if o.Refusal != 0 {
+		return x.refuse(h, o.Refusal)
+	}
 	if _, known := o.Users[user]; !ok && o.Guests && !known {
 		return x.reply(h, smb2.StatusSuccess,
 			&smb2.SessionSetupResponse{SessionFlags: smb2.SessionFlagIsGuest}, smb2.ServerToken(nil))

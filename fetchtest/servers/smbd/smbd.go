@@ -23,6 +23,8 @@ type Options struct {
 	DFS map[string][]string
 	// Users maps users to passwords.
 	Users map[string]string
+	// Refusal is the status of all logins. 0 means that of the password.
+	Refusal smb2.Status
 	// Guests accepts unknown users as guests.
 	Guests bool
 	// Dialect is the dialect to negotiate. 0 means 3.1.1.

@@ -38,7 +38,9 @@ const (
 	StatusRequestNotAccepted     Status = 0xC00000D0
 	StatusNotADirectory          Status = 0xC0000103
 	StatusLogonTypeNotGranted    Status = 0xC000015B
+	StatusAccountExpired         Status = 0xC0000193
 	StatusUserSessionDeleted     Status = 0xC0000203
+	StatusPasswordMustChange     Status = 0xC0000224
 	StatusAccountLockedOut       Status = 0xC0000234
 	StatusNotFound               Status = 0xC0000225
 	StatusPathNotCovered         Status = 0xC0000257
@@ -60,6 +62,11 @@ var statusNames = map[Status]string{
 	StatusLogonFailure:       "STATUS_LOGON_FAILURE",
 	StatusPasswordExpired:    "STATUS_PASSWORD_EXPIRED",
 	StatusAccountDisabled:    "STATUS_ACCOUNT_DISABLED",
+	StatusAccountRestriction: "STATUS_ACCOUNT_RESTRICTION",
+	StatusAccountExpired:     "STATUS_ACCOUNT_EXPIRED",
+	StatusPasswordMustChange: "STATUS_PASSWORD_MUST_CHANGE",
+	StatusNoSuchUser:         "STATUS_NO_SUCH_USER",
+	StatusWrongPassword:      "STATUS_WRONG_PASSWORD",
 	StatusNotSupported:       "STATUS_NOT_SUPPORTED",
 	StatusBadNetworkName:     "STATUS_BAD_NETWORK_NAME",
 	StatusNotADirectory:      "STATUS_NOT_A_DIRECTORY",

@@ -27,6 +27,7 @@ func (s *Session) CheckPlaintext(allowed bool, scheme string) error {
 // limit times.
 func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, limit int,
 	try func(fetch.Credential) error) error {
+	var refused fetch.Reply
 	for attempt := 1; ; attempt++ {
 		user, _ := srv.Login.User()
 		cred, err := s.env.Credential(ctx, fetch.Challenge{URL: srv.Login, Mechanism: mechanism,
@@ -34,7 +35,8 @@ func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, limi
 		switch {
 		case err == nil:
 		case attempt > 1 && errors.Is(err, fetch.ErrAuth):
-			return fetch.ErrAuth.Errorf("the server refused the user name or password")
+			return &fetch.Error{Code: fetch.ErrAuth, Reply: refused,
+				Err: errors.New("the server refused the user name or password")}
 		case errors.Is(err, fetch.ErrAuth):
 			return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the server requires a login"),
 				Reason: fetch.Reason{Kind: fetch.ReasonNoLogin}}
@@ -49,6 +51,10 @@ func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, limi
 		if e.Code == fetch.ErrRefused {
 			e.Code = fetch.ErrAuth // many servers give no reason
 		}
+		if cred.Password != "" {
+			e.Reply.Text = strings.ReplaceAll(e.Reply.Text, cred.Password, "****")
+		}
+		refused = e.Reply
 		if e.Code != fetch.ErrAuth || attempt == limit || s.Lines.Err() != nil {
 			return err
 		}
