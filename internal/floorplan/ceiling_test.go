@@ -22,7 +22,7 @@ var ceilings = map[string]ceiling{
 	"serve":                  {5850, 11},
 	"archive":                {9800, 67},
 	"crawl":                  {7200, 56},
-	"protocols":              {34800, 130},
+	"protocols":              {34900, 130},
 	"fetch":                  {18750, 274},
 	"fetch/driver":           {1870, 38},
 	"fetch/uri":              {3050, 40},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/protocols/internal/prompt"
 )
 
 // maxTries limits the attempts with a password, for each of the two methods that send one.
@@ -92,39 +93,14 @@ func (l *login) done() {
 	}
 }
 
-// passwordWords are the words for a password in prompts of PAM and of common devices, in lower case.
-var passwordWords = []string{"password", "passphrase", "passwd", "passwort", "kennwort", "mot de passe",
-	"contraseña", "contrasenya", "senha", "palavra-passe", "wachtwoord", "lösenord", "passord",
-	"adgangskode", "salasana", "hasło", "heslo", "jelszó", "parola", "şifre", "пароль", "密码", "密碼",
-	"パスワード", "암호", "비밀번호"}
-
-// otherWords occur in prompts for codes.
-var otherWords = []string{"one-time", "one time", "otp", "verification", "token", "code", "yes/no"}
-
-// newWords occur in prompts for a new password, which follow the login with an expired one.
-var newWords = []string{"new pass", "new unix pass", "retype", "neues", "nouveau"}
-
-func isPasswordPrompt(prompt string) bool {
-	return hasWord(prompt, passwordWords) && !hasWord(prompt, otherWords) && !hasWord(prompt, newWords)
-}
-
-func isNewPasswordPrompt(prompt string) bool {
-	return hasWord(prompt, passwordWords) && hasWord(prompt, newWords)
-}
-
-func hasWord(prompt string, words []string) bool {
-	prompt = strings.ToLower(prompt)
-	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(prompt, word) })
-}
-
 // response requests the response to a prompt that does not ask for a password.
-func (l *login) response(prompt string, attempt int) (string, error) {
-	cred, err := l.request(fetch.Challenge{Realm: prompt, Question: true, Attempt: attempt})
+func (l *login) response(question string, attempt int) (string, error) {
+	cred, err := l.request(fetch.Challenge{Realm: question, Question: true, Attempt: attempt})
 	if err == nil && cred.Password == "" {
 		err = fetch.ErrAuth
 	}
 	if err != nil {
-		l.unanswered, l.expired = prompt, isNewPasswordPrompt(prompt)
+		l.unanswered, l.expired = question, prompt.IsNewPassword(question)
 	}
 	return cred.Password, err
 }
@@ -202,7 +178,7 @@ func (l *login) interactive() ssh.KeyboardInteractiveChallenge {
 			l.traceLine(false, "prompt: "+q)
 			var response string
 			var err error
-			if isPasswordPrompt(q) && !echos[i] {
+			if prompt.IsPassword(q) && !echos[i] {
 				attempt++
 				response, err = l.secret(q, attempt)
 			} else {
