@@ -17,6 +17,8 @@ import (
 func TestTheOtherKind(t *testing.T) {
 	t.Parallel()
 	vague := map[string]string{"RETR": "550 Failed to open file.\r\n"} // the reply of vsftpd
+	denied := map[string]string{                                       // that of IIS, also for junctions
+		"RETR": "550-Access is denied. \r\n Win32 error:   Access is denied. \r\n Error details: File system denied the access.\r\n550 End\r\n"}
 	for _, tt := range []struct {
 		name, path string
 		op         fetch.Op
@@ -27,6 +29,8 @@ func TestTheOtherKind(t *testing.T) {
 	}{
 		{name: "get of a directory", path: "/pub/sub", code: fetch.ErrRefused, want: "it is a directory: ftp://$/pub/sub/"},
 		{name: "get of one, vaguely refused", path: "/pub", server: ftpd.Options{Replies: vague}, code: fetch.ErrRefused, want: "it is a directory: ftp://$/pub/"},
+		{name: "get of one, denied", path: "/pub/sub", server: ftpd.Options{Replies: denied}, code: fetch.ErrRefused, want: "it is a directory: ftp://$/pub/sub/"},
+		{name: "get of a file that is denied", path: "/motd", server: ftpd.Options{Replies: denied}, code: fetch.ErrRefused, want: "directory", not: true},
 		{name: "get of one as text", path: "/pub/sub;type=a", code: fetch.ErrRefused, want: "it is a directory: ftp://$/pub/sub/"},
 		{name: "get of a file that is refused", path: "/motd", server: ftpd.Options{Replies: vague}, code: fetch.ErrRefused, want: "directory", not: true},
 		{name: "get of nothing", path: "/pub/none", code: fetch.ErrNotFound, want: "it is", not: true},
