@@ -106,10 +106,11 @@ func (l *login) logUnusable(kind, file string, err error) {
 }
 
 // read returns the key of a file, from the agent if that holds it. The file may then have only the
-// public key, as for keys on tokens.
+// public key, as for keys on tokens. The public key beside a file tells that the agent holds the key
+// without the passphrase that older formats need for it.
 func (r *keyring) read(file string) (ssh.Signer, error) {
 	public, err := readPublicKey(file)
-	if errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		public, err = readPublicKey(file + ".pub")
 	}
 	if err == nil {

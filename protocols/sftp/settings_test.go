@@ -190,6 +190,10 @@ func TestKeysOfTheAgent(t *testing.T) {
 	serveAgent(t, append(keys, locked)...)
 	last := publicKey(t, private)
 	public := file(t, "id.pub", string(ssh.MarshalAuthorizedKey(last)))
+	foreign := file(t, "id_other", "a key in another format")
+	if err := os.WriteFile(foreign+".pub", ssh.MarshalAuthorizedKey(last), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	cert := &ssh.Certificate{Key: last, CertType: ssh.UserCert, ValidPrincipals: []string{"tester"}, ValidBefore: ssh.CertTimeInfinity}
 	if err := cert.SignCert(rand.Reader, hostKey(t)); err != nil {
 		t.Fatal(err)
@@ -207,6 +211,7 @@ func TestKeysOfTheAgent(t *testing.T) {
 		{name: "file of a key", settings: "IdentityFile " + identity(t, private), accepted: last},
 		{name: "file of a public key", settings: "IdentityFile " + public, accepted: last},
 		{name: "public key beside a missing file", settings: "IdentityFile " + public[:len(public)-len(".pub")], accepted: last},
+		{name: "public key beside a key in another format", settings: "IdentityFile " + foreign, accepted: last},
 		{name: "option", identities: []string{public}, accepted: last},
 		{name: "encrypted key that the agent holds", identities: []string{encrypted}, accepted: publicKey(t, locked)},
 		{name: "certificate", settings: "IdentityFile " + public + "\nCertificateFile " + certificate, accepted: cert},
