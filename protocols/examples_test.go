@@ -40,7 +40,7 @@ var families = []struct {
 		{"sftp://joe@host.example/srv/file", "a file by its path from the root"},
 		{"sftp://joe@host.example/~/notes", "a file in the home directory"}},
 		note: "Stored passwords answer prompts for a password only; other prompts, such as those for a code, are shown in the terminal. " +
-			"The settings read are HostName, Port, User, ProxyJump, Include, IdentityFile, IdentitiesOnly, CertificateFile, KexAlgorithms, Ciphers, MACs, HostKeyAlgorithms and PubkeyAcceptedAlgorithms. " +
+			"The settings read are HostName, Port, User, ProxyJump, Include, IdentityFile, IdentityAgent, IdentitiesOnly, CertificateFile, KexAlgorithms, Ciphers, MACs, HostKeyAlgorithms and PubkeyAcceptedAlgorithms. " +
 			"All algorithms that are considered secure are offered by default, except diffie-hellman-group18-sha512 and UMAC, which are not implemented. " +
 			"SFTP has the versions 2 and 3; versions 4 to 6 have other attributes and are refused."},
 	{schemes: "smb", rfcs: "[MS-SMB2]", login: "NTLM; as a guest only with the user guest and no password; messages are signed, or encrypted if the server requires it", examples: []example{

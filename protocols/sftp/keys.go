@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
@@ -186,8 +187,22 @@ func plain(key ssh.PublicKey) ssh.PublicKey {
 	return key
 }
 
+// agentSocket returns the socket that IdentityAgent names, or "" without an agent.
+func agentSocket(setting string) string {
+	const variable = "SSH_AUTH_SOCK"
+	switch {
+	case setting == "", setting == variable:
+		return os.Getenv(variable)
+	case strings.EqualFold(setting, "none"):
+		return ""
+	case setting[0] == '$':
+		return os.ExpandEnv(setting)
+	}
+	return setting
+}
+
 func (l *login) agentKeys() []ssh.Signer {
-	socket := os.Getenv("SSH_AUTH_SOCK")
+	socket := agentSocket(l.hop.settings.IdentityAgent)
 	if socket == "" || l.driver.opts.NoAgent {
 		return nil
 	}

@@ -75,6 +75,7 @@ func (d *opener) hop(host string, port uint16, user string, settings sshconfig.H
 	h.settings = settings
 	h.settings.IdentityFiles = expandFiles(settings.IdentityFiles, host, h)
 	h.settings.CertificateFiles = expandFiles(settings.CertificateFiles, host, h)
+	h.settings.IdentityAgent = expandFile(settings.IdentityAgent, host, h)
 	return h
 }
 

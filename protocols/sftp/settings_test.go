@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/rsa"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -228,6 +229,34 @@ func TestKeysOfTheAgent(t *testing.T) {
 				t.Errorf("error %v, want one of class %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestAgentsOfConfigFile has a key in the agent of the environment, and another in an agent that the
+// configuration names.
+func TestAgentsOfConfigFile(t *testing.T) {
+	_, usual, _ := ed25519.GenerateKey(rand.Reader)
+	_, special, _ := ed25519.GenerateKey(rand.Reader)
+	serveAgent(t, usual)
+	socket := startAgent(t, special)
+	t.Setenv("OTHER_AGENT", socket)
+	for setting, want := range map[string]ed25519.PrivateKey{
+		"":                             usual,
+		"IdentityAgent SSH_AUTH_SOCK":  usual,
+		"IdentityAgent " + socket:      special,
+		"IdentityAgent $OTHER_AGENT":   special,
+		"IdentityAgent ${OTHER_AGENT}": special,
+		"IdentityAgent none":           nil,
+		"IdentityAgent /nonexistent":   nil,
+	} {
+		for _, key := range []ed25519.PrivateKey{usual, special} {
+			s := sftpd.Start(t, sftpd.Options{Tree: tree(), Keys: []ssh.PublicKey{publicKey(t, key)}})
+			opts := configured(t, s, setting)
+			opts.NoAgent, opts.NoIdentities = false, true
+			if err := stat(t, opts, "sftp://alias/"); (err == nil) != key.Equal(want) || err != nil && !errors.Is(err, fetch.ErrAuth) {
+				t.Errorf("%q: %v", setting, err)
+			}
+		}
 	}
 }
 

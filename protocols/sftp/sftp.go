@@ -44,8 +44,8 @@ type Options struct {
 	// for changed keys or for foreign requests (see fetch.Env.Foreign).
 	TrustKey func(ctx context.Context, key HostKey) (bool, error)
 	// Config is the configuration file, in the format of ssh_config. The driver uses its HostName,
-	// Port, User, ProxyJump and Include, the keys of IdentityFile, IdentitiesOnly and CertificateFile,
-	// and the algorithms of KexAlgorithms, Ciphers, MACs, HostKeyAlgorithms and
+	// Port, User, ProxyJump and Include, the keys of IdentityFile, IdentityAgent, IdentitiesOnly and
+	// CertificateFile, and the algorithms of KexAlgorithms, Ciphers, MACs, HostKeyAlgorithms and
 	// PubkeyAcceptedAlgorithms. "" means ~/.ssh/config; NoConfig disables it.
 	Config   string
 	NoConfig bool

@@ -32,13 +32,19 @@ func (c *fakeAddrConn) RemoteAddr() net.Addr { return c.peer }
 // serveAgent starts an agent with keys until the test ends and sets SSH_AUTH_SOCK to it.
 func serveAgent(t *testing.T, keys ...any) {
 	t.Helper()
+	t.Setenv("SSH_AUTH_SOCK", startAgent(t, keys...))
+}
+
+// startAgent starts an agent with keys until the test ends, and returns its socket.
+func startAgent(t *testing.T, keys ...any) (socket string) {
+	t.Helper()
 	ring := agent.NewKeyring()
 	for _, key := range keys {
 		if err := ring.Add(agent.AddedKey{PrivateKey: key}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	socket := t.TempDir() + "/agent"
+	socket = t.TempDir() + "/agent"
 	l, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Skipf("Unix sockets are not supported: %v", err)
@@ -56,7 +62,7 @@ func serveAgent(t *testing.T, keys ...any) {
 		}
 	}()
 	t.Cleanup(func() { l.Close(); <-done })
-	t.Setenv("SSH_AUTH_SOCK", socket)
+	return socket
 }
 
 // TestUntrustedRequestsIgnoreUserSettings has a user whose agent and key files give access to two

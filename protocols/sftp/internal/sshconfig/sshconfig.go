@@ -47,7 +47,8 @@ type Host struct {
 
 	// As written, with "~" and "%" tokens unexpanded.
 	IdentityFiles, CertificateFiles []string
-	IdentitiesOnly                  bool // only keys of files are used, though the agent may hold more
+	IdentityAgent                   string // a socket, "none", "SSH_AUTH_SOCK" or "$" and a variable
+	IdentitiesOnly                  bool   // only keys of files are used, though the agent may hold more
 
 	KexAlgorithms, Ciphers, MACs                Algorithms
 	HostKeyAlgorithms, PubkeyAcceptedAlgorithms Algorithms
@@ -56,6 +57,7 @@ type Host struct {
 // keywords lists the supported keywords besides Host, Match and Include, in lower case.
 var keywords = map[string]bool{"hostname": true, "port": true, "user": true, "proxyjump": true,
 	"identityfile": true, "certificatefile": true, "identitiesonly": true,
+	"identityagent": true,
 	"kexalgorithms": true, "ciphers": true, "macs": true, "hostkeyalgorithms": true,
 	"pubkeyacceptedalgorithms": true, "pubkeyacceptedkeytypes": true}
 
@@ -239,6 +241,8 @@ func (h *Host) set(keyword, value, host string) {
 		h.IdentityFiles = append(h.IdentityFiles, value)
 	case "certificatefile":
 		h.CertificateFiles = append(h.CertificateFiles, value)
+	case "identityagent":
+		h.IdentityAgent = value
 	case "identitiesonly":
 		h.IdentitiesOnly = strings.EqualFold(value, "yes") || strings.EqualFold(value, "true")
 	case "proxyjump":

@@ -67,6 +67,7 @@ Host old
 	HostKeyAlgorithms=+ssh-rsa
 	PubkeyAcceptedKeyTypes -ssh-rsa
 	IdentitiesOnly yes
+	IdentityAgent "~/with blank"
 	CertificateFile first
 Host *
 	KexAlgorithms curve25519-sha256
@@ -79,7 +80,7 @@ Host *
 	}
 	for host, want := range map[string]Host{
 		"old": {KexAlgorithms: "+diffie-hellman-group1-sha1", Ciphers: "^aes128-cbc", MACs: "hmac-sha1", HostKeyAlgorithms: "+ssh-rsa",
-			PubkeyAcceptedAlgorithms: "-ssh-rsa", IdentitiesOnly: true, CertificateFiles: []string{"first", "last"}},
+			PubkeyAcceptedAlgorithms: "-ssh-rsa", IdentitiesOnly: true, IdentityAgent: "~/with blank", CertificateFiles: []string{"first", "last"}},
 		"new": {KexAlgorithms: "curve25519-sha256", PubkeyAcceptedAlgorithms: "ssh-ed25519", CertificateFiles: []string{"last"}},
 	} {
 		if got := c.Lookup(host); !reflect.DeepEqual(got, want) {
