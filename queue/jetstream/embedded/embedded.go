@@ -25,6 +25,7 @@ import (
 
 // A Server is a NATS server in this process.
 type Server struct {
+	dir  string
 	nats *server.Server
 	lock *bolt.DB
 	url  string
@@ -38,6 +39,7 @@ type addressRecord struct {
 const (
 	addressFile  = "server.json"
 	lockFile     = "lock"
+	storeDir     = "store"
 	startTimeout = time.Minute
 	// authTimeout is the time for a client to log in. The default of two seconds is too short when many
 	// processes start on a busy machine.
@@ -68,15 +70,15 @@ func Start(dir string, longRunning bool) (*Server, error) {
 	s, err := server.NewServer(&server.Options{
 		ServerName: "embedded", Host: "127.0.0.1", Port: port, Authorization: token, NoSigs: true,
 		NoLog:     true,
-		JetStream: true, StoreDir: filepath.Join(dir,
-			"store"), SyncInterval: 2 * time.Second, JetStreamMaxStore: 1 << 40,
+		JetStream: true, StoreDir: filepath.Join(dir, storeDir), SyncInterval: 2 * time.Second,
+		JetStreamMaxStore:  1 << 40,
 		JetStreamMaxMemory: 64 << 20, AuthTimeout: authTimeout.Seconds(),
 	})
 	if err != nil {
 		lock.Close()
 		return nil, fetch.ErrFile.Wrap("", fmt.Errorf("%s: %w", dir, err))
 	}
-	e := &Server{nats: s, lock: lock}
+	e := &Server{dir: dir, nats: s, lock: lock}
 	s.Start()
 	if !s.ReadyForConnections(startTimeout) {
 		e.Close()
@@ -166,11 +168,16 @@ func (s *Server) URL() string { return s.url }
 // InProcessConn returns a connection within the process.
 func (s *Server) InProcessConn() (net.Conn, error) { return s.nats.InProcessConn() }
 
-// Close shuts the server down and waits until all data is written.
+// Close shuts the server down and waits until all data is written, and what was deleted is gone. NATS renames
+// the directory of a deleted stream and removes it later, perhaps after the process has ended.
 func (s *Server) Close() error {
 	s.nats.Shutdown()
 	s.nats.WaitForShutdown()
-	return s.lock.Close()
+	deleted, err := filepath.Glob(filepath.Join(s.dir, storeDir, "jetstream", "*", "streams", ".*"))
+	for _, name := range deleted {
+		err = errors.Join(err, os.RemoveAll(name))
+	}
+	return errors.Join(err, s.lock.Close())
 }
 
 // Find returns the URL of the server that another process runs in a directory, or "". stays is the
