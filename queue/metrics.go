@@ -16,6 +16,10 @@ import (
 type Metrics struct {
 	mu     sync.Mutex
 	values map[string]float64 // by name and label set
+
+	running int
+	oldest  time.Duration // age of the oldest running job
+	trouble error
 }
 
 // Counter names without the prefix urlget_.
@@ -82,6 +86,26 @@ func kindOf(scheme string, r *job.Result) string {
 	return fmt.Sprintf("{scheme=%q,class=%q}", scheme, class)
 }
 
+func (m *Metrics) observe(running int, oldest time.Duration, trouble error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.running, m.oldest, m.trouble = running, oldest, trouble
+}
+
+// Ready returns why the worker starts no jobs although it should, as of a few seconds ago: its store
+// failed, Worker.Check returned an error, or all jobs have been running for more than 10 minutes.
+func (m *Metrics) Ready() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.trouble
+}
+
+func (m *Metrics) gauges() (running int, oldest float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.running, m.oldest.Seconds()
+}
+
 // Ended returns the number of jobs that have ended with a result.
 func (m *Metrics) Ended() (n uint64) {
 	m.mu.Lock()
@@ -124,6 +148,10 @@ func (m *Metrics) WriteText(w io.Writer, s *Status) error {
 			family(c.name, "counter", c.help, lines...)
 		}
 	}
+	running, oldest := m.gauges()
+	family("running_jobs", "gauge", "Jobs in execution.", fmt.Sprint("running_jobs ", running))
+	family("oldest_job_seconds", "gauge", "Age of the job that has been running for longest.",
+		fmt.Sprint("oldest_job_seconds ", oldest))
 	if s != nil {
 		var jobs []string
 		for _, p := range Priorities {
@@ -136,6 +164,8 @@ func (m *Metrics) WriteText(w io.Writer, s *Status) error {
 			fmt.Sprint("queue_dead_letters ", s.Dead))
 		family("queue_bytes", "gauge", "Bytes of all messages in the queue.",
 			fmt.Sprint("queue_bytes ", s.Bytes))
+		family("queue_replicas_missing", "gauge", "Replicas of the queue that are offline or lagging.",
+			fmt.Sprint("queue_replicas_missing ", s.Missing))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

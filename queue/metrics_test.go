@@ -33,8 +33,9 @@ func TestMetricsText(t *testing.T) {
 	m.add(countDead, 1)
 	m.add(countDeferred, 3)
 	m.add(countEngineErrors, 4)
+	m.observe(3, 90500*time.Millisecond, nil)
 	var b strings.Builder
-	if err := m.WriteText(&b, &Status{Waiting: map[Priority]uint64{High: 1}, Taken: map[Priority]uint64{Low: 2}, Results: 3, Dead: 4, Bytes: 5}); err != nil {
+	if err := m.WriteText(&b, &Status{Waiting: map[Priority]uint64{High: 1}, Taken: map[Priority]uint64{Low: 2}, Results: 3, Dead: 4, Bytes: 5, Missing: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if b.String() != string(want) {

@@ -36,7 +36,9 @@ func withWorker(t *testing.T, e queue.Engine, d fetch.Driver, w queue.Worker, du
 	})
 	defer client.Close()
 	ctx, stop := context.WithCancel(t.Context())
-	w.Engine, w.Store = e, &worker{simulation: &simulation{stored: map[string]int{}}}
+	if w.Engine = e; w.Store == nil {
+		w.Store = &worker{simulation: &simulation{stored: map[string]int{}}}
+	}
 	w.Runner = &job.Runner{Downloader: &download.Downloader{Client: client}}
 	done := make(chan error)
 	go func() { done <- w.Run(ctx) }()

@@ -35,6 +35,7 @@ type task struct {
 
 var (
 	errPaused  = &fetch.Error{Code: fetch.ErrInterrupted, Err: errors.New("the host is paused")}
+	errStore   = errors.New("cannot write to the store")
 	errStalled = &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
 		Err: errors.New("the job made no progress")}
 )
@@ -109,7 +110,8 @@ func (t *task) do(ctx context.Context) *job.Result {
 		t.postpone(ctx, engineRetryDelay())
 		return nil
 	}
-	workerFault := errors.Is(context.Cause(leaseCtx), errLost) || errors.Is(res.Err, errPaused)
+	workerFault := errors.Is(context.Cause(leaseCtx), errLost) || errors.Is(res.Err, errPaused) ||
+		errors.Is(res.Err, errStore)
 	t.publishPause(ctx, res)
 	releaseLease(t.pauseAfter())
 	if spool != nil {
@@ -198,9 +200,13 @@ func (t *task) pauseAfter() time.Duration {
 	return t.visit.page.Delay
 }
 
-// returnIfQueuePaused returns the job if the queue was paused after the job was scheduled, and
-// reports that.
+// returnIfQueuePaused returns the job if the queue was paused, or the store failed, after the job was
+// scheduled, and reports that.
 func (t *task) returnIfQueuePaused(ctx context.Context) bool {
+	if pauses, _ := t.health.trouble(time.Now()); pauses {
+		t.postpone(ctx, backoffs[fetch.ErrFile])
+		return true
+	}
 	if s, err := t.Engine.State(ctx); err != nil || s != Paused {
 		return false
 	}
@@ -245,7 +251,8 @@ func (t *task) begin(ctx context.Context) bool {
 		if t.record.Error != "" {
 			why = fmt.Errorf("%w; before that: %s", why, t.record.Error)
 		}
-		e := &fetch.Error{Op: t.sub.Job.Op.String(), URL: t.sub.Job.URL.Redacted(), Err: why}
+		e := &fetch.Error{Code: fetch.ErrInterrupted, Op: t.sub.Job.Op.String(),
+			URL: t.sub.Job.URL.Redacted(), Err: why}
 		t.bury(ctx, t.sub.ID, e, t.failed(e))
 		return false
 	}
@@ -314,7 +321,7 @@ func (t *task) transfer(ctx context.Context) (*job.Result, Spool) {
 	}
 	spool, err := t.Store.Begin()
 	if err != nil {
-		return t.failed(&fetch.Error{Code: fetch.ErrFile, Err: err}), nil
+		return t.failed(&fetch.Error{Code: fetch.ErrFile, Err: t.storeFailed(err)}), nil
 	}
 	w := &progressWriter{w: spool, t: t}
 	hooks := &job.Hooks{
@@ -342,9 +349,20 @@ type progressWriter struct {
 
 func (c *progressWriter) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
+	if err != nil {
+		err = c.t.storeFailed(err)
+	}
 	c.t.Metrics.add(countBytes, float64(n))
 	c.t.recordProgress()
 	return n, err
+}
+
+// storeFailed records a failure of the store, which is none of the job.
+func (t *task) storeFailed(err error) error {
+	t.Metrics.add(countEngineErrors, 1)
+	t.Logger.Error("cannot store a body", "id", t.sub.ID, "url", t.sub.Job.URL, "error", err)
+	t.health.storeFailed(err)
+	return fmt.Errorf("%w: %w", errStore, err)
 }
 
 // failed returns the result of a job that failed before a transfer.
@@ -379,8 +397,11 @@ func (t *task) settle(ctx context.Context, res *job.Result, spool Spool,
 	workerFault bool) (*job.Result, error) {
 	if res.Outcome == job.Failed && (workerFault || errors.Is(context.Cause(ctx), fetch.ErrInterrupted)) {
 		wait := time.Duration(0)
-		if errors.Is(res.Err, errPaused) {
+		switch {
+		case errors.Is(res.Err, errPaused):
 			wait = time.Second
+		case errors.Is(res.Err, errStore):
+			wait = backoffs[fetch.ErrFile]
 		}
 		t.postpone(ctx, wait)
 		return res, nil
@@ -404,11 +425,11 @@ func (t *task) settle(ctx context.Context, res *job.Result, spool Spool,
 	if res.Outcome == job.Saved {
 		var err error
 		if path, err = spool.Commit(ctx, res.SHA256); err != nil {
-			t.Metrics.add(countEngineErrors, 1)
-			t.Logger.Error("cannot store a body", "id", t.sub.ID, "url", t.sub.Job.URL, "error", err)
+			err = t.storeFailed(err)
 			t.postpone(ctx, backoffs[fetch.ErrFile])
 			return res, err
 		}
+		t.health.storeWorks()
 	}
 	if err := t.put(ctx, res, path); err != nil {
 		t.Logger.Error("cannot publish a result", "id", t.sub.ID, "url", t.sub.Job.URL, "error", err)

@@ -55,6 +55,10 @@ type Worker struct {
 	// MaxTime limits an attempt at a job. A job that takes longer fails for good. 0 means no limit.
 	MaxTime time.Duration
 
+	// Check, if not nil, returns why no jobs may start, such as a disk that is almost full. It is called
+	// every few seconds.
+	Check func(context.Context) error
+
 	// Crawl reports that the queue is a crawl queue.
 	Crawl bool
 	// Cookies, if not nil, is called with the cookies of the crawl before its first job and when they
@@ -118,6 +122,7 @@ type run struct {
 	// crawlState is nil if the queue is not a crawl queue.
 	crawlState *crawlState
 	pending    pendingUpdates
+	health     health
 	sched      *schedule.Scheduler
 
 	prefetch   *prefetch
@@ -125,8 +130,9 @@ type run struct {
 	running    atomic.Int32
 	slots      atomic.Int32 // running jobs that have not released their scheduler slot
 	pace       pace
-	mu         sync.Mutex     // guards the fields below
-	unfinished map[*task]bool // unfinished deliveries
+	mu         sync.Mutex          // guards the fields below
+	unfinished map[*task]bool      // unfinished deliveries
+	begun      map[*task]time.Time // running jobs
 	deferred   map[string]deferrals
 
 	limitsKnown atomic.Bool // the limits of hosts were requested
@@ -138,7 +144,7 @@ type run struct {
 // newRun returns a run with defaults filled in. It takes no more jobs after ctx ends.
 func newRun(ctx context.Context, w *Worker) *run {
 	r := &run{Worker: *w, soft: ctx, prefetch: newPrefetch(), unfinished: map[*task]bool{},
-		deferred: map[string]deferrals{}}
+		begun: map[*task]time.Time{}, deferred: map[string]deferrals{}}
 	runner := *w.Runner
 	runner.SHA256, runner.Retry = true, runner.Retry.Or(resumeOnly)
 	r.Runner, r.Parallel = &runner, cmp.Or(r.Parallel, 4)
@@ -318,6 +324,14 @@ func (r *run) obstacle() (string, error) {
 	case s == Paused:
 		return "the queue is paused", nil
 	}
+	if pauses, err := r.health.trouble(time.Now()); pauses {
+		return err.Error(), nil
+	}
+	if r.Check != nil {
+		if err := r.Check(ctx); err != nil {
+			return err.Error(), nil
+		}
+	}
 	if !r.limitsKnown.Load() {
 		if err := r.loadLimits(ctx); err != nil {
 			return "", err
@@ -361,6 +375,7 @@ func (r *run) schedule(t *task) schedule.Task {
 		r.running.Add(1)
 		r.slots.Add(1)
 		defer r.running.Add(-1)
+		defer r.holds(t)()
 		defer t.release(ctx)
 		defer t.recordLease()
 		switch res := t.do(ctx); {

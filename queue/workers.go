@@ -20,8 +20,12 @@ type WorkerReport struct {
 	Ended    uint64    `json:"ended"`    // jobs that ended with a result since the start
 	Rate     float64   `json:"rate"`     // results per second since the previous report
 	Parallel int       `json:"parallel"` // limit of Running, except for jobs that store results
+	// Oldest is the age in seconds of the job that has been running for longest.
+	Oldest float64 `json:"oldest,omitempty"`
 	// starts no jobs: the queue is paused, or the crawl does not exist
 	Paused bool `json:"paused,omitempty"`
+	// Trouble is why the worker starts no jobs, such as a full disk.
+	Trouble string `json:"trouble,omitempty"`
 }
 
 const (
@@ -32,6 +36,7 @@ const (
 	// maxReport is the maximum size of a report in bytes, and maxReportName that of the name in it.
 	maxReport     = 4 << 10
 	maxReportName = 200
+	maxTrouble    = 500
 )
 
 // ListWorkers returns the reports of the workers that run now, by name. It reads at most MaxWorkers,
@@ -65,7 +70,8 @@ func decodeReport(data []byte) (*WorkerReport, error) {
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, err
 	}
-	if r.Name == "" || r.Started.IsZero() || r.Running < 0 || r.Rate < 0 || r.Parallel < 0 {
+	if r.Name == "" || r.Started.IsZero() || r.Running < 0 || r.Rate < 0 || r.Parallel < 0 ||
+		r.Oldest < 0 {
 		return nil, errors.New("the report of a worker has an invalid field")
 	}
 	return r, nil
@@ -85,7 +91,9 @@ func (r *run) report(ctx context.Context, id string) {
 			report.Rate = math.Round(100*float64(ended-report.Ended)/elapsed.Seconds()) / 100
 		}
 		last = now
-		report.Running, report.Ended, report.Paused = int(r.running.Load()), ended, r.waiting.Load()
+		report.Ended, report.Paused = ended, r.waiting.Load()
+		r.measure(ctx, &report, now)
+		report.Trouble = strings.ToValidUTF8(report.Trouble[:min(len(report.Trouble), maxTrouble)], "")
 		short, cancel := context.WithTimeout(ctx, every)
 		data, err := json.Marshal(report)
 		if err == nil {

@@ -28,8 +28,8 @@ var ceilings = map[string]ceiling{
 	"fetch/uri":              {3050, 40},
 	"fetch/download":         {6000, 31},
 	"internal":               {10500, 0},
-	"queue":                  {8450, 64},
-	"queue/cmd/urlget-queue": {3250, 0},
+	"queue":                  {8850, 68},
+	"queue/cmd/urlget-queue": {3500, 0},
 }
 
 // isProduct reports whether a file is compiled into a program or imported by users, and is not of the kit

@@ -20,11 +20,11 @@ var flagGroups = []struct{ title, flags string }{
 	{"Many", "resubmit input-file receipt priority jobs per-host wait tries until-empty grace"},
 	{"Recursive", "accept accept-regex accept-type domains exclude-domains level max-pages no-parent " +
 		"no-robots page-requisites reject reject-regex robots-agent sitemaps span-hosts"},
-	{"Archive", "artefacts s3-endpoint s3-region s3-credentials warc unused delete older-than"},
+	{"Archive", "artefacts s3-endpoint s3-region s3-credentials warc unused delete older-than verify"},
 	{"Request", "header user-agent load-cookies"},
 	{"Network", "read-timeout max-time speed-limit speed-time proxy no-proxy"},
 	{"Trust", "insecure no-check-certificate ca-certificate known-hosts tofu"},
-	{"Limits", "allow-private allow-port max-size"},
+	{"Limits", "allow-private allow-port max-size min-free"},
 	{"General", ""},
 }
 

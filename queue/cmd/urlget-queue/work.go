@@ -39,7 +39,7 @@ type workFlags struct {
 	untilEmpty           bool
 	private              bool
 	ports                []uint
-	maxSize              int64
+	maxSize, minFree     int64
 	json                 bool
 	network              networkFlags
 }
@@ -72,6 +72,8 @@ case.`,
 	f.BoolVar(&l.private, "allow-private", false, "allow private addresses")
 	f.UintSliceVar(&l.ports, "allow-port", nil, "allow the reserved `PORT`s")
 	f.Int64Var(&l.maxSize, "max-size", 0, "refuse bodies of more than `N` bytes")
+	f.Int64Var(&l.minFree, "min-free", 0,
+		"start no jobs while the directory of --artefacts has less than `N` bytes free")
 	f.Var(&l.maxTime, "max-time", "limit an attempt at a URL to `SECONDS`")
 	f.DurationVar(&l.grace, "grace", 30*time.Second,
 		"after a signal, wait up to `TIME` for current transfers")
@@ -89,8 +91,8 @@ func (l *workFlags) check() error {
 		return usage("--per-host must be 1 or more")
 	case l.tries < 1:
 		return usage("--tries must be 1 or more")
-	case l.wait < 0 || l.grace < 0 || l.maxSize < 0:
-		return usage("--wait, --grace and --max-size must be 0 or more")
+	case l.wait < 0 || l.grace < 0 || l.maxSize < 0 || l.minFree < 0:
+		return usage("--wait, --grace, --max-size and --min-free must be 0 or more")
 	}
 	for _, port := range l.ports {
 		if port > 65535 {
@@ -181,6 +183,9 @@ func (a *app) work(ctx context.Context, l *workFlags) error {
 	defer end(nil)
 	w := l.worker(logger)
 	w.Engine, w.Store, w.Crawl = e, store, a.queueFlags.crawl != ""
+	if w.Check, err = l.diskCheck(store); err != nil {
+		return err
+	}
 	jar := cookies.New()
 	w.Cookies = func(file []byte) error { return jar.Replace(bytes.NewReader(file)) }
 	var recorders []fetch.Recorder
@@ -210,6 +215,25 @@ func (a *app) work(ctx context.Context, l *workFlags) error {
 		defer stop()
 	}
 	return l.run(ctx, w, e, end)
+}
+
+// diskCheck returns a function that returns an error while the directory of the store has too little free
+// space, or nil without --min-free.
+func (l *workFlags) diskCheck(store queue.Store) (func(context.Context) error, error) {
+	if l.minFree == 0 {
+		return nil, nil
+	}
+	dir, ok := store.(*queue.Dir)
+	if !ok {
+		return nil, usage("--min-free requires a directory of contents")
+	}
+	return func(context.Context) error {
+		free, err := dir.Free()
+		if err == nil && free < l.minFree {
+			err = fmt.Errorf("%s has only %d bytes free", l.artefacts.location, free)
+		}
+		return err
+	}, nil
 }
 
 func (l *workFlags) run(
@@ -266,7 +290,7 @@ func serveMetrics(
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := e.Ready(); err != nil {
+		if err := cmp.Or(e.Ready(), m.Ready()); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}

@@ -20,8 +20,9 @@ func (a *app) workersCommand() *cobra.Command {
 	cmd := a.engineCommand("workers", "Print the workers that run now", noArguments,
 		func(ctx context.Context, e *jetstream.Engine, _ []string) error { return a.workers(ctx, e, asJSON) })
 	cmd.Long = `Print the workers of the queue or, with --crawl NAME, of the crawl: their jobs
-in execution, the jobs that have ended since the start, and how many ended per
-second in the last interval. Workers report this every 5 seconds. One that was
+in execution and the age of the oldest one, the jobs that have ended since the
+start, how many ended per second in the last interval, and what keeps a worker
+from starting jobs. Workers report this every 5 seconds. One that was
 killed is listed for up to 15 seconds. Workers of earlier versions are not
 listed.`
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
@@ -39,7 +40,8 @@ func (a *app) workers(ctx context.Context, e queue.Admin, asJSON bool) error {
 		width = max(width, utf8.RuneCountInString(fetch.Printable(w.Name)))
 	}
 	if !asJSON {
-		fmt.Fprintf(&b, "%-*s %8s %9s %7s  %s\n", width, "name", "running", "ended", "per s", "since")
+		fmt.Fprintf(&b, "%-*s %8s %8s %9s %7s  %s\n", width, "name", "running", "oldest", "ended", "per s",
+			"since")
 	}
 	for _, w := range list {
 		if asJSON {
@@ -48,12 +50,19 @@ func (a *app) workers(ctx context.Context, e queue.Admin, asJSON bool) error {
 			}
 			continue
 		}
-		paused := ""
-		if w.Paused {
-			paused = " paused"
+		state := ""
+		switch {
+		case w.Trouble != "":
+			state = " " + fetch.Printable(w.Trouble)
+		case w.Paused:
+			state = " paused"
 		}
-		fmt.Fprintf(&b, "%-*s %8d %9d %7.1f  %s%s\n", width, fetch.Printable(w.Name), w.Running, w.Ended,
-			w.Rate, w.Started.UTC().Format(time.RFC3339), paused)
+		oldest := "-"
+		if w.Running > 0 {
+			oldest = (time.Duration(w.Oldest) * time.Second).String()
+		}
+		fmt.Fprintf(&b, "%-*s %8d %8s %9d %7.1f  %s%s\n", width, fetch.Printable(w.Name), w.Running, oldest,
+			w.Ended, w.Rate, w.Started.UTC().Format(time.RFC3339), state)
 	}
 	_, err = a.out.Write(b.Bytes())
 	return fileError(err)

@@ -15,7 +15,7 @@ import (
 
 // reports are the reports of three workers. The second one has a forged name.
 var reports = []string{
-	`{"name":"vm/1","started":"2026-11-28T01:00:00.5Z","running":3,"ended":12345,"rate":12.34,"parallel":4}`,
+	`{"name":"vm/1","started":"2026-11-28T01:00:00.5Z","running":3,"ended":12345,"rate":12.34,"parallel":4,"oldest":3723,"trouble":"the store failed: \u001b[2J"}`,
 	`{"name":"a\u001b[2J\u202e","started":"2026-11-28T01:00:00+01:00","running":0,"ended":0,"rate":0,"parallel":1,"paused":true,"url":"http://secret/"}`,
 	`{"name":"vm/1","started":"2026-11-28T00:30:00Z"}`,
 }
@@ -38,10 +38,10 @@ func TestWorkersAreListed(t *testing.T) {
 	if err := (&app{out: &out}).workers(t.Context(), withReports(t), false); err != nil {
 		t.Fatal(err)
 	}
-	const want = `name            running     ended   per s  since
-a\x1b[2J\u202e        0         0     0.0  2026-11-28T00:00:00Z paused
-vm/1                  0         0     0.0  2026-11-28T00:30:00Z
-vm/1                  3     12345    12.3  2026-11-28T01:00:00Z
+	const want = `name            running   oldest     ended   per s  since
+a\x1b[2J\u202e        0        -         0     0.0  2026-11-28T00:00:00Z paused
+vm/1                  0        -         0     0.0  2026-11-28T00:30:00Z
+vm/1                  3  1h2m3s     12345    12.3  2026-11-28T01:00:00Z the store failed: \x1b[2J
 `
 	if got := out.String(); got != want {
 		t.Errorf("got:\n%swant:\n%s", got, want)
