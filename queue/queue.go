@@ -189,9 +189,10 @@ type Status struct {
 	Bytes   uint64              `json:"bytes"` // of all messages
 	Server  string              `json:"server,omitempty"`
 	// Replicas is the number of servers that store each message. Missing is how many of them are
-	// offline or lagging.
-	Replicas int `json:"replicas,omitempty"`
-	Missing  int `json:"missing,omitempty"`
+	// offline or lagging, and Absent has their names.
+	Replicas int      `json:"replicas,omitempty"`
+	Missing  int      `json:"missing,omitempty"`
+	Absent   []string `json:"absent,omitempty"`
 }
 
 // Depth returns the number of unfinished jobs.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -61,6 +62,9 @@ func addInfo(s *queue.Status, info *js.StreamInfo) {
 	for _, r := range info.Cluster.Replicas {
 		if r.Offline || !r.Current {
 			missing++
+			if name := nameOf(r); !slices.Contains(s.Absent, name) {
+				s.Absent = append(s.Absent, name)
+			}
 		}
 	}
 	s.Missing = max(s.Missing, missing)

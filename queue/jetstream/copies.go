@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,7 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 	js "github.com/nats-io/nats.go/jetstream"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/queue"
 )
 
 // A Copy is one replica of a stream, as the server that keeps it has it. Servers verify checksums
@@ -25,6 +27,7 @@ type Copy struct {
 	Readable    uint64
 	First, Last uint64 // sequence numbers
 	Unknown     bool   // the server could not lead the stream, so its copy could not be read
+	Silent      bool   // the server does not respond; Unknown is true, too
 	hash        uint64 // of the readable messages
 	// sequences has the sequence number of each readable message by its subject.
 	sequences map[string]uint64
@@ -32,6 +35,8 @@ type Copy struct {
 
 func (c *Copy) String() string {
 	switch {
+	case c.Silent:
+		return c.Server + " does not respond"
 	case c.Unknown:
 		return c.Server + " unknown"
 	case c.Readable < c.Messages:
@@ -46,7 +51,8 @@ func (c *Copy) equal(d *Copy) bool {
 		c.Readable == d.Readable && c.First == d.First && c.Last == d.Last && c.hash == d.hash
 }
 
-func describe(copies []Copy) string {
+// DescribeCopies returns the servers of copies with their numbers of messages.
+func DescribeCopies(copies []Copy) string {
 	var all []string
 	for i := range copies {
 		all = append(all, copies[i].String())
@@ -69,15 +75,8 @@ func allEqual(copies []Copy) bool {
 // reports that it has all. An unknown copy is not fuller than one that has every message from its
 // first to its last.
 func choose(copies []Copy) (*Copy, error) {
-	var best *Copy
-	unknown := false
-	for i := range copies {
-		c := &copies[i]
-		unknown = unknown || c.Unknown
-		if !c.Unknown && (best == nil || c.better(best)) {
-			best = c
-		}
-	}
+	best := fullestOf(copies)
+	unknown := slices.ContainsFunc(copies, func(c Copy) bool { return c.Unknown })
 	switch {
 	case best == nil:
 		return nil, errors.New("no copy can be read")
@@ -106,6 +105,62 @@ const (
 	readers = 32
 )
 
+// Copies reads every replica of the results that can be reached. If they differ, it makes the server with
+// the fullest one lead, and returns its name; otherwise it returns "". It needs the rights of an
+// administrator. While copies differ, Results may read any of them, and LeaderResults that of the leader.
+func (e *Engine) Copies(ctx context.Context) (all []Copy, fullest string, err error) {
+	name := e.streamName("results")
+	if all, err = e.copies(ctx, name); err != nil || allEqual(responding(all)) {
+		return all, "", explain(&e.opts, err)
+	}
+	best := fullestOf(all)
+	if best == nil {
+		return all, "", nil
+	}
+	s, err := e.ledStream(ctx, name)
+	if err == nil {
+		_, err = e.lead(ctx, s, best.Server)
+	}
+	return all, best.Server, explain(&e.opts, err)
+}
+
+// LeaderResults yields the results that the leader can read, one by one.
+func (e *Engine) LeaderResults(ctx context.Context) iter.Seq2[queue.Stored, error] {
+	return func(yield func(queue.Stored, error) bool) {
+		name := e.streamName("results")
+		s, err := e.ledStream(ctx, name)
+		if err != nil {
+			yield(queue.Stored{}, explain(&e.opts, err))
+			return
+		}
+		state := s.CachedInfo().State
+		for seq := state.FirstSeq; state.Msgs > 0 && seq <= state.LastSeq; seq++ {
+			subject, data, err := e.leaderMessage(ctx, name, seq)
+			if hasCode(err, codeNoMessage) {
+				continue
+			}
+			id := subject[strings.LastIndexByte(subject, '.')+1:]
+			if !yield(queue.Stored{Sequence: seq, ID: id, Data: data}, explain(&e.opts, err)) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func responding(copies []Copy) []Copy {
+	return slices.DeleteFunc(slices.Clone(copies), func(c Copy) bool { return c.Silent })
+}
+
+// fullestOf returns the copy with the most readable messages, or nil if none is known.
+func fullestOf(copies []Copy) (best *Copy) {
+	for i := range copies {
+		if c := &copies[i]; !c.Unknown && (best == nil || c.better(best)) {
+			best = c
+		}
+	}
+	return best
+}
+
 // copies reads all replicas of a stream: each server leads it in turn, because only a leader says what
 // its own copy has.
 func (e *Engine) copies(ctx context.Context, name string) ([]Copy, error) {
@@ -115,14 +170,14 @@ func (e *Engine) copies(ctx context.Context, name string) ([]Copy, error) {
 	}
 	info := s.CachedInfo()
 	servers := []string{info.Cluster.Leader}
+	var all []Copy
 	for _, r := range info.Cluster.Replicas {
 		if r.Offline {
-			return nil, &fetch.Error{Code: fetch.ErrServer, Retry: true,
-				Err: fmt.Errorf("the server %s does not respond; start it first", r.Name)}
+			all = append(all, Copy{Server: nameOf(r), Unknown: true, Silent: true})
+		} else {
+			servers = append(servers, r.Name)
 		}
-		servers = append(servers, r.Name)
 	}
-	var all []Copy
 	seed := maphash.MakeSeed()
 	for _, server := range servers {
 		c := Copy{Server: server, Unknown: true}
@@ -136,6 +191,15 @@ func (e *Engine) copies(ctx context.Context, name string) ([]Copy, error) {
 		all = append(all, c)
 	}
 	return all, nil
+}
+
+// nameOf returns the name of a server. Servers that have started again do not know the name of one that
+// has not.
+func nameOf(r *js.PeerInfo) string {
+	if strings.HasPrefix(r.Name, "Server name unknown") {
+		return "a server without a known name"
+	}
+	return r.Name
 }
 
 // ledStream returns a stream when it has a leader. After a start of the servers, and between two leaders,

@@ -45,10 +45,12 @@ type Options struct {
 	// Crawl, if not empty, is the name of a crawl with its own queue; it has the same syntax. The
 	// crawl shares leases and host records with the queue Name.
 	Crawl string
-	// Existing makes Open fail with class fetch.ErrNotFound if the crawl does not exist, instead of
-	// creating it.
+	// Existing makes Open fail with class fetch.ErrNotFound if the queue or crawl does not exist,
+	// instead of creating it.
 	Existing bool
-	Replicas int // number of replicas of all streams: 1, 3 or 5; default 1
+	// Replicas is the number of replicas of all streams: 1, 3 or 5. If it is 0, a queue is created
+	// with 1. If a queue has another number, Open fails with class fetch.ErrRequest.
+	Replicas int
 	// Window is how long duplicates of a submitted job are detected; default 1 hour.
 	Window time.Duration
 	// MaxJobs limits the number of jobs of each priority, and MaxBytes the size of their streams in
@@ -125,7 +127,6 @@ var ErrNoLeader = errors.New("jetstream: the NATS servers do not respond; they m
 func Open(ctx context.Context, opts Options) (*Engine, error) {
 	opts.URL = cmp.Or(opts.URL, "nats://127.0.0.1:4222")
 	opts.Name = cmp.Or(opts.Name, "urlget")
-	opts.Replicas = cmp.Or(opts.Replicas, 1)
 	opts.fetchWait, opts.stallAfter = cmp.Or(opts.fetchWait, fetchWait), cmp.Or(opts.stallAfter, stallAfter)
 	opts.requestTimeout = cmp.Or(opts.requestTimeout, requestTimeout)
 	opts.prefetchedFor = cmp.Or(opts.prefetchedFor, prefetchedFor)
@@ -206,10 +207,9 @@ func (e *Engine) prepare(ctx context.Context) error {
 	if e.js, err = js.New(e.conn, js.WithDefaultTimeout(e.opts.requestTimeout)); err != nil {
 		return err
 	}
-	if e.opts.Crawl != "" && e.opts.Existing {
-		if _, err := e.js.Stream(ctx, e.streamName("pages")); errors.Is(err, js.ErrStreamNotFound) {
-			return &fetch.Error{Code: fetch.ErrNotFound,
-				Err: fmt.Errorf("%w: %s", queue.ErrNoCrawl, e.opts.Crawl)}
+	if e.opts.Existing {
+		if err := e.exists(ctx); err != nil {
+			return err
 		}
 	}
 	for _, p := range queue.Priorities {
@@ -219,6 +219,9 @@ func (e *Engine) prepare(ctx context.Context) error {
 		}
 	}
 	if e.results, err = e.makeLog(ctx, "results", e.opts.Keep); err != nil {
+		return err
+	}
+	if err := e.checkReplicas(); err != nil {
 		return err
 	}
 	if e.dead, err = e.makeLog(ctx, "dead", 0); err != nil {
@@ -271,7 +274,10 @@ func (e *Engine) stream(ctx context.Context, cfg js.StreamConfig) (js.Stream, er
 	if !errors.Is(err, js.ErrStreamNotFound) {
 		return s, err
 	}
-	cfg.Storage, cfg.Replicas = js.FileStorage, e.opts.Replicas
+	cfg.Storage = js.FileStorage
+	if cfg.Replicas, err = e.replicas(ctx); err != nil {
+		return nil, err
+	}
 	s, err = e.js.CreateStream(ctx, cfg)
 	if errors.Is(err, js.ErrStreamNameAlreadyInUse) { // another client created it at the same time
 		return e.js.Stream(ctx, cfg.Name)

@@ -49,7 +49,8 @@ func (e *Engine) Objects(ctx context.Context, spool string) (queue.Store, error)
 		o.store, err = e.js.ObjectStore(ctx, o.bucket)
 		if errors.Is(err, js.ErrBucketNotFound) {
 			o.store, err = e.js.CreateObjectStore(ctx,
-				js.ObjectStoreConfig{Bucket: o.bucket, Replicas: e.opts.Replicas, Storage: js.FileStorage,
+				js.ObjectStoreConfig{Bucket: o.bucket, Storage: js.FileStorage,
+					Replicas:    e.results.CachedInfo().Config.Replicas,
 					Description: "contents by their digests"})
 			if errors.Is(err, js.ErrBucketExists) {
 				o.store, err = e.js.ObjectStore(ctx, o.bucket)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,9 @@ const (
 type Repair struct {
 	Before, After []Copy // After is nil if the copies were equal
 	Added         uint64 // results of other copies that the fullest one lacked
+	// Silent has the servers that do not respond. While there are any, the copies are not made equal, but
+	// the results that only others had are added to the fullest one.
+	Silent []string
 }
 
 // Results returns the number of results that were in the copies.
@@ -36,16 +40,25 @@ func (r *Repair) Results() (n uint64) {
 
 // String compares the copies.
 func (r *Repair) String() string {
-	if r.After == nil {
-		return "results: " + describe(r.Before)
+	var b strings.Builder
+	b.WriteString("results: " + DescribeCopies(r.Before))
+	if r.After != nil {
+		b.WriteString("; now " + DescribeCopies(r.After))
 	}
-	return fmt.Sprintf("results: %s; now %s, and %d that only others had", describe(r.Before),
-		describe(r.After), r.Added)
+	if r.After != nil || r.Added > 0 {
+		fmt.Fprintf(&b, ", and %d that only others had", r.Added)
+	}
+	if len(r.Silent) > 0 {
+		fmt.Fprintf(&b, "; the copies were not made equal, because %s does not respond",
+			strings.Join(r.Silent, ", "))
+	}
+	return b.String()
 }
 
 // Rebuild makes all replicas of each stream equal. After all servers have lost their last writes, or if
 // their files are damaged, replicas may differ forever, and each reader sees one of them. Rebuild reads
-// every copy of a stream, and does nothing if they are equal. Otherwise it keeps the fullest: it removes the
+// every copy of a stream, and does nothing if they are equal. While a server does not respond, it removes
+// no copy, and only adds to the results; see Repair.Silent. Otherwise it keeps the fullest: it removes the
 // others, adds them again, and reads them. Then it adds the results that only others had. If that
 // could lose a message, or if a copy is not complete
 // afterwards, it returns an error. It checks all streams before it changes one. It needs the rights of an
@@ -55,6 +68,9 @@ func (e *Engine) Rebuild(ctx context.Context) (*Repair, error) {
 	status, err := e.Status(ctx)
 	if err != nil {
 		return r, err
+	}
+	if done, err := e.fillFullest(ctx, r); done || err != nil {
+		return r, explain(&e.opts, err)
 	}
 	differ := map[string]*Copy{} // the copies to keep
 	var results []message        // that the kept copy lacks
@@ -67,12 +83,17 @@ func (e *Engine) Rebuild(ctx context.Context) (*Repair, error) {
 		if name == e.streamName("results") {
 			r.Before = copies
 		}
+		if i := slices.IndexFunc(copies, func(c Copy) bool { return c.Silent }); i >= 0 {
+			return r, &fetch.Error{Code: fetch.ErrServer, Retry: true,
+				Err: fmt.Errorf("%s: the server %s no longer responds", name, copies[i].Server)}
+		}
 		if len(copies) == status.Replicas && allEqual(copies) { // an interrupted call may have left one
 			continue
 		}
 		best, err := choose(copies)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w (messages: %s)", name, err, describe(copies)))
+			problems = append(problems,
+				fmt.Errorf("%s: %w (messages: %s)", name, err, DescribeCopies(copies)))
 			continue
 		}
 		differ[name] = best
@@ -110,14 +131,59 @@ func (e *Engine) Rebuild(ctx context.Context) (*Repair, error) {
 			return r, explain(&e.opts, fmt.Errorf("%s: %w", name, err))
 		}
 	}
+	return r, explain(&e.opts, e.add(ctx, r, results))
+}
+
+// add adds results that other copies have.
+func (e *Engine) add(ctx context.Context, r *Repair, results []message) error {
 	for _, m := range results {
 		if err := e.PutResult(ctx, m.subject[strings.LastIndexByte(m.subject, '.')+1:], m.data); err != nil {
-			return r, explain(&e.opts,
-				fmt.Errorf("%s: cannot add a result of another copy: %w", m.subject, err))
+			return fmt.Errorf("%s: cannot add a result of another copy: %w", m.subject, err)
 		}
 		r.Added++
 	}
-	return r, nil
+	return nil
+}
+
+// fillFullest does what can be done while a server does not respond, and reports whether one does not:
+// the fullest copy of the results leads, and gets those that only other copies have. A copy is not
+// removed, because it could not be made again.
+func (e *Engine) fillFullest(ctx context.Context, r *Repair) (done bool, err error) {
+	name := e.streamName("results")
+	s, err := e.ledStream(ctx, name)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", name, err)
+	}
+	for _, peer := range s.CachedInfo().Cluster.Replicas {
+		if peer.Offline {
+			r.Silent = append(r.Silent, nameOf(peer))
+		}
+	}
+	if len(r.Silent) == 0 {
+		return false, nil
+	}
+	if r.Before, err = e.copies(ctx, name); err != nil {
+		return true, fmt.Errorf("%s: %w", name, err)
+	}
+	if allEqual(responding(r.Before)) {
+		return true, nil
+	}
+	best := fullestOf(r.Before)
+	if best == nil {
+		return true, &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("%s: no copy can be read", name)}
+	}
+	results, err := e.missing(ctx, s, r.Before, best)
+	if err != nil {
+		return true, fmt.Errorf("%s: %w", name, err)
+	}
+	switch led, err := e.lead(ctx, s, best.Server); {
+	case err != nil:
+		return true, err
+	case !led:
+		return true, &fetch.Error{Code: fetch.ErrServer, Retry: true,
+			Err: fmt.Errorf("the server with the fullest copy, %s, does not lead the stream", best.Server)}
+	}
+	return true, e.add(ctx, r, results)
 }
 
 // verify reads all copies of a rebuilt stream, and returns an error if one of them is not complete. Jobs
@@ -133,7 +199,7 @@ func (e *Engine) verify(ctx context.Context, name string, best *Copy) ([]Copy, e
 			name == e.streamName("results") && c.Readable < best.Readable {
 			return copies, &fetch.Error{Code: fetch.ErrServer,
 				Err: fmt.Errorf("the copies are not complete after the repair (messages: %s, of %d)",
-					describe(copies), best.Readable)}
+					DescribeCopies(copies), best.Readable)}
 		}
 	}
 	return copies, nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -23,26 +22,40 @@ type receipt struct {
 }
 
 type auditFlags struct {
-	receipt, list string
-	resubmit      bool
-	priority      string
-	contents      storeFlags
+	receipt, list    string
+	resubmit, verify bool
+	priority         string
+	contents         storeFlags
 }
 
 func (a *app) auditCommand() *cobra.Command {
 	o := &auditFlags{}
-	cmd := a.engineCommand("audit", "Print the submitted jobs that the queue has lost", noArguments,
-		func(ctx context.Context, e *jetstream.Engine, _ []string) error { return a.audit(ctx, e, o) })
-	cmd.Use = "audit [flags]"
+	cmd := &cobra.Command{
+		Use: "audit [flags]", Short: "Print the submitted jobs that the queue has lost", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			e, done, err := a.openAudited(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			defer done()
+			return a.audit(cmd.Context(), e, o)
+		},
+	}
+	a.queueFlags.define(cmd.Flags())
 	cmd.Example = `  urlget queue audit -i urls.txt --nats nats://queue.example
   urlget queue audit --receipt FILE --resubmit`
 	cmd.Long = `Compare what was submitted with the jobs and results of the queue, and print the
 jobs that have neither: they are lost. The exit status is 1 if there are any.
 With --receipt, also print the jobs that have more results than receipts. With
---artefacts, also print the jobs whose content is not in the store. With
---resubmit, first read all copies of the queue, because they may differ after
-all servers have failed, and make them equal to the fullest one. If that is not
-possible without a loss, nothing is submitted.`
+--artefacts, also print the jobs whose content is not in the store or has
+another size; with --verify, read the contents and print the damaged ones.
+
+If the queue is kept on several servers, their copies may differ after all of
+them have failed. The audit reads each copy that it can reach, says so if they
+differ, and shows the fullest one. With --resubmit, it first makes the copies
+equal to the fullest one. If that is not possible without a loss, nothing is
+submitted. While a server does not respond, no copy is changed, and results
+that only one copy has are added to the fullest one.`
 	f := cmd.Flags()
 	f.StringVar(&o.receipt, "receipt", "",
 		"compare with the receipts in `FILE`, which submit --receipt wrote")
@@ -50,6 +63,7 @@ possible without a loss, nothing is submitted.`
 	f.BoolVar(&o.resubmit, "resubmit", false, "submit the lost jobs again, and nothing else")
 	f.StringVar(&o.priority, "priority", string(queue.Normal),
 		"resubmit with the priority `WORD`: high, normal or low")
+	f.BoolVar(&o.verify, "verify", false, "with --artefacts, read the contents and check their digests")
 	o.contents.define(f)
 	o.contents.location, f.Lookup("artefacts").DefValue = "", ""
 	f.Lookup("artefacts").Usage = "also check the contents in `DIR`, in s3://BUCKET/PREFIX, " +
@@ -60,25 +74,53 @@ possible without a loss, nothing is submitted.`
 type audited struct {
 	receipt
 	Lost    string `json:"lost,omitempty"`    // what the queue has lost: "job" or "content"
+	Damage  string `json:"damage,omitempty"`  // of a content: "missing", "size", "digest" or "unreadable"
 	Results int    `json:"results,omitempty"` // number of results, if there are more than receipts
 	job     *job.Job
+}
+
+// openAudited opens the queue. It returns nil if there is none, and creates it only if lost jobs are
+// submitted again.
+func (a *app) openAudited(ctx context.Context, o *auditFlags) (*jetstream.Engine, func(), error) {
+	a.queueFlags.mustExist = true
+	e, done, err := a.queueFlags.open(ctx, nil)
+	var none *jetstream.NoQueueError
+	switch {
+	case err == nil:
+		return e, done, nil
+	case o.resubmit && (errors.As(err, &none) || errors.Is(err, jetstream.ErrIncomplete)):
+		a.queueFlags.mustExist = false
+		return a.queueFlags.open(ctx, nil)
+	case errors.As(err, &none):
+		fmt.Fprintf(a.err, "urlget: %v; --resubmit creates it\n", err)
+		return nil, func() {}, nil
+	}
+	return nil, nil, err
 }
 
 // audit compares what was submitted with the queue. A job is finished if one of its submissions in
 // the file has a result. If all of them are duplicates, or if there are no receipts, any result of
 // its key counts.
 func (a *app) audit(ctx context.Context, e *jetstream.Engine, o *auditFlags) error {
+	if o.verify && o.contents.location == "" {
+		return usage("--verify requires --artefacts")
+	}
 	jobs, err := a.auditedJobs(o)
 	if err != nil {
 		return err
 	}
-	before := uint64(0)
-	if o.resubmit {
-		if before, err = a.repair(ctx, e); err != nil {
-			return err
-		}
+	before, differ := uint64(0), false
+	switch {
+	case e == nil:
+	case o.resubmit:
+		before, differ, err = a.repair(ctx, e)
+	default:
+		differ, err = a.compareCopies(ctx, e)
 	}
-	c, done, err := compare(ctx, e, &o.contents)
+	if err != nil {
+		return err
+	}
+	c, done, err := compare(ctx, e, &o.contents, o.verify, differ)
 	if err != nil {
 		return err
 	}
@@ -127,56 +169,42 @@ func (a *app) audit(ctx context.Context, e *jetstream.Engine, o *auditFlags) err
 	return nil
 }
 
-type comparison struct {
-	queued, finished jobSet
-	store            queue.Store // nil if contents are not checked
-}
-
-func compare(
-	ctx context.Context, e *jetstream.Engine, contents *storeFlags,
-) (c *comparison, done func(), err error) {
-	c = &comparison{}
-	// Jobs are read before the results, because a job that ends in between has a result.
-	if c.queued, err = queuedJobs(ctx, e); err != nil {
-		return nil, nil, err
+// compareCopies says which servers do not respond, and whether the copies of the results differ.
+func (a *app) compareCopies(ctx context.Context, e *jetstream.Engine) (differ bool, err error) {
+	status, err := e.Status(ctx)
+	if err != nil || status.Replicas <= 1 {
+		return false, err
 	}
-	if c.finished, err = finishedJobs(ctx, e); err != nil {
-		return nil, nil, err
+	copies, fullest, err := e.Copies(ctx)
+	if fetch.CodeOf(err) == fetch.ErrRefused {
+		fmt.Fprintf(a.err, "urlget: the copies of the queue were not compared: %v\n", err)
+		return false, nil
 	}
-	if contents.location == "" {
-		return c, func() {}, nil
+	if err != nil {
+		return false, err
 	}
-	c.store, done, err = contents.openExisting(ctx, e)
-	return c, done, err
-}
-
-// check sets Lost or Results of a job if something is wrong with it, and reports whether it is
-// unfinished. The IDs are those of its receipts. Without them, the number of its submissions is not known.
-func (c *comparison) check(ctx context.Context, j *audited, ids []string) (unfinished bool) {
-	sum, ok := c.finished.find(j.Key, ids)
-	switch {
-	case ok && c.store != nil && sum != "" && !hasContent(ctx, c.store, sum):
-		j.Lost = "content"
-	case ok:
-		if n := c.finished.count[j.Key]; len(ids) > 0 && n > len(ids) {
-			j.Results = n
+	if fullest != "" {
+		fmt.Fprintf(a.err, "the copies of the results differ: %s; these figures are those of %s\n",
+			jetstream.DescribeCopies(copies), fullest)
+		return true, nil
+	}
+	for _, c := range copies {
+		if c.Silent {
+			fmt.Fprintf(a.err, "%s does not respond; the copies of the other servers are equal\n", c.Server)
 		}
-	case c.queued.has(j.Key, ids):
-		return true
-	default:
-		j.Lost = "job"
 	}
-	return false
+	return false, nil
 }
 
 // repair makes the replicas of the queue equal, and submits the jobs again that the server would never
-// deliver. It returns the number of results that the fullest copy had. It needs the rights of an
+// deliver. It returns the number of results that the fullest copy had, and reports whether the copies
+// still differ. It needs the rights of an
 // administrator. Without them, a queue with several replicas is not audited: what one reader misses, another
 // copy may have.
-func (a *app) repair(ctx context.Context, e *jetstream.Engine) (results uint64, err error) {
+func (a *app) repair(ctx context.Context, e *jetstream.Engine) (results uint64, differ bool, err error) {
 	status, err := e.Status(ctx)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	if status.Replicas > 1 {
 		fmt.Fprintln(a.err, "comparing the copies of the queue")
@@ -185,9 +213,9 @@ func (a *app) repair(ctx context.Context, e *jetstream.Engine) (results uint64, 
 			fmt.Fprintln(a.err, r)
 		}
 		if err != nil {
-			return 0, err
+			return 0, false, err
 		}
-		results = r.Results()
+		results, differ = r.Results(), len(r.Silent) > 0
 	}
 	n, err := e.Restore(ctx)
 	if n > 0 {
@@ -195,9 +223,9 @@ func (a *app) repair(ctx context.Context, e *jetstream.Engine) (results uint64, 
 	}
 	if fetch.CodeOf(err) == fetch.ErrRefused {
 		fmt.Fprintf(a.err, "urlget: jobs that the server would never deliver remain: %v\n", err)
-		return results, nil
+		return results, differ, nil
 	}
-	return results, err
+	return results, differ, err
 }
 
 func (j *audited) resubmit(ctx context.Context, e queue.Engine, o *auditFlags) (err error) {
@@ -210,154 +238,4 @@ func (j *audited) resubmit(ctx context.Context, e queue.Engine, o *auditFlags) (
 		err = errors.Join(render.WriteJSON(f, j.receipt), f.Sync(), f.Close())
 	}
 	return fileError(err)
-}
-
-// submittedJobs has each key once, with the IDs of its submissions as far as they are known.
-type submittedJobs struct {
-	list []audited
-	ids  map[string][]string
-}
-
-func (a *app) auditedJobs(o *auditFlags) (*submittedJobs, error) {
-	if err := checkPriority(o.priority); err != nil {
-		return nil, err
-	}
-	if o.receipt == "" && o.list == "" {
-		return nil, usage("audit requires --receipt FILE or -i FILE: what was submitted")
-	}
-	jobs := &submittedJobs{ids: map[string][]string{}}
-	add := func(r receipt, j *job.Job) {
-		if _, known := jobs.ids[r.Key]; !known {
-			jobs.list = append(jobs.list, audited{receipt: r, job: j})
-			jobs.ids[r.Key] = nil
-		}
-		if r.ID != "" {
-			jobs.ids[r.Key] = append(jobs.ids[r.Key], r.ID)
-		}
-	}
-	if o.list != "" { // it has whole jobs
-		err := a.eachLine(o.list, func(text string, line int) error {
-			j, err := parseJob(text, true)
-			if err != nil { // submit has refused it
-				fmt.Fprintf(a.err, "urlget: %s:%d: %s\n", o.list, line, fetch.Printable(err.Error()))
-				return nil
-			}
-			place := fmt.Sprintf("%s:%d", o.list, line)
-			add(receipt{Line: place, URL: j.URL.Redacted(), Key: queue.Key(j)}, j)
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	if o.receipt == "" {
-		return jobs, nil
-	}
-	return jobs, a.eachLine(o.receipt, func(text string, _ int) error {
-		var r receipt
-		if err := json.Unmarshal([]byte(text), &r); err != nil {
-			return err
-		}
-		if r.Key == "" {
-			return errors.New("the receipt has no key")
-		}
-		j, err := parseJob(r.URL, false)
-		if _, listed := jobs.ids[r.Key]; !listed && o.resubmit && (err != nil || queue.Key(j) != r.Key) {
-			return errors.New("the job is more than its URL: " +
-				"to submit it again, add -i with the list that has it")
-		}
-		add(r, j)
-		return nil
-	})
-}
-
-func (a *app) eachLine(name string, f func(text string, line int) error) error {
-	r, err := a.openList(name)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	for line, err := range job.Lines(r) {
-		if err == nil {
-			err = f(line.Text, line.Number)
-		}
-		if err != nil {
-			return fileError(fmt.Errorf("%s:%d: %w", name, line.Number, err))
-		}
-	}
-	return nil
-}
-
-// A jobSet has jobs by the ID of a submission and by key, with the digests of their contents.
-type jobSet struct {
-	ids, keys map[string]string
-	count     map[string]int // by key
-}
-
-func newJobSet() jobSet {
-	return jobSet{map[string]string{}, map[string]string{}, map[string]int{}}
-}
-
-func (s jobSet) has(key string, ids []string) bool {
-	_, ok := s.find(key, ids)
-	return ok
-}
-
-func (s jobSet) find(key string, ids []string) (sum string, ok bool) {
-	for _, id := range ids {
-		if sum, ok = s.ids[id]; ok {
-			return sum, true
-		}
-	}
-	if len(ids) == 0 {
-		sum, ok = s.keys[key]
-	}
-	return sum, ok
-}
-
-func queuedJobs(ctx context.Context, e queue.Admin) (jobSet, error) {
-	s := newJobSet()
-	for _, p := range queue.Priorities {
-		for m, err := range e.Jobs(ctx, p) {
-			if err != nil {
-				return s, err
-			}
-			if id, j, err := m.Job(); err == nil { // others become dead letters
-				s.ids[id], s.keys[queue.Key(j)] = "", ""
-			}
-		}
-	}
-	return s, nil
-}
-
-func finishedJobs(ctx context.Context, e queue.Admin) (jobSet, error) {
-	s := newJobSet()
-	err := eachEvent(ctx, e, func(id string, ev *queue.Event) {
-		s.ids[id], s.keys[ev.Key] = ev.SHA256, ev.SHA256
-		s.count[ev.Key]++
-	})
-	return s, err
-}
-
-// eachEvent calls f with the results that workers have written.
-func eachEvent(ctx context.Context, e queue.Admin, f func(id string, ev *queue.Event)) error {
-	for r, err := range e.Results(ctx, 0, false) {
-		if err != nil {
-			return err
-		}
-		var ev queue.Event
-		if json.Unmarshal(r.Data, &ev) == nil {
-			f(r.ID, &ev)
-		}
-	}
-	return nil
-}
-
-func hasContent(ctx context.Context, s queue.Store, sum string) bool {
-	r, err := s.Get(ctx, sum)
-	if err != nil {
-		return false
-	}
-	r.Close()
-	return true
 }

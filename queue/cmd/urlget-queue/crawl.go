@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/urlget/urlget/crawl"
@@ -163,12 +164,32 @@ func (s *submitter) seed(ctx context.Context, text string) (known bool, err erro
 	return s.crawl.Submit(ctx, s.engine, s.priority, u, s.client.Traits(u))
 }
 
-func (a *app) crawls(ctx context.Context, e *jetstream.Engine, _ []string) error {
-	names, err := e.Crawls(ctx)
-	for _, name := range names {
-		if _, err := fmt.Fprintln(a.out, fetch.Printable(name)); err != nil {
-			return fileError(err)
-		}
+// crawlsCommand returns the command that lists crawls, which need no queue of their name.
+func (a *app) crawlsCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "crawls", Short: "Print the names of the crawls", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			names, err := a.crawls(cmd.Context())
+			for _, name := range names {
+				if _, err := fmt.Fprintln(a.out, fetch.Printable(name)); err != nil {
+					return fileError(err)
+				}
+			}
+			return err
+		}}
+	a.queueFlags.define(cmd.Flags())
+	return cmd
+}
+
+func (a *app) crawls(ctx context.Context) ([]string, error) {
+	a.queueFlags.mustExist = true
+	e, done, err := a.queueFlags.open(ctx, nil)
+	var none *jetstream.NoQueueError
+	if errors.As(err, &none) {
+		return none.Crawls, nil
 	}
-	return err
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return e.Crawls(ctx)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,7 @@ func (a *app) queueCommand() *cobra.Command {
   urlget queue retry`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			const commands = "status, watch, workers, jobs, results, audit, dead, retry, cancel, pause, " +
-				"resume, drain, limits, purge, crawls, index or content"
+				"resume, drain, limits, purge, crawls, create, index or content"
 			if len(args) > 0 {
 				return usage("queue: unknown command %q; use %s", args[0], commands)
 			}
@@ -59,12 +60,39 @@ func (a *app) queueCommand() *cobra.Command {
 	again.define(retry.Flags(), "url", "host", "class", "since")
 	dead.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	cmd.AddCommand(status, results, dead, a.purgeCommand(), a.contentCommand(), a.auditCommand(), retry,
-		a.jobsCommand(), a.cancelCommand(), a.watchCommand(), a.workersCommand(), a.limitsCommand(),
-		a.engineCommand("crawls", "Print the names of the crawls", noArguments, a.crawls),
+		a.createCommand(), a.jobsCommand(), a.cancelCommand(),
+		a.watchCommand(), a.workersCommand(), a.limitsCommand(),
+		a.crawlsCommand(),
 		&cobra.Command{Use: "index DIR", Short: "Write one CDXJ index of the archives of all workers",
 			Args: oneArgument("index requires the directory of the archives"),
 			RunE: func(_ *cobra.Command, args []string) error { return a.index(args[0]) }})
 	cmd.AddCommand(a.stateCommands()...)
+	return cmd
+}
+
+// createCommand returns the command that creates a queue. Other commands of "queue" require that it exists.
+func (a *app) createCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "create", Short: "Create an empty queue", Args: noArguments,
+		Long: "Create an empty queue, as the first submission or worker would. An existing\n" +
+			"queue is not changed.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if a.queueFlags.crawl != "" {
+				return usage("queue create cannot be combined with --crawl: submit starts a crawl")
+			}
+			e, done, err := a.queueFlags.open(cmd.Context(), nil)
+			if err != nil {
+				return err
+			}
+			defer done()
+			s, err := e.Status(cmd.Context())
+			if err == nil {
+				fmt.Fprintf(a.err, "the queue %s is kept on %d servers\n", a.queueFlags.name, s.Replicas)
+			}
+			return err
+		},
+	}
+	a.queueFlags.define(cmd.Flags())
 	return cmd
 }
 
@@ -164,6 +192,11 @@ func (a *app) status(ctx context.Context, e *jetstream.Engine, asJSON bool) erro
 		fmt.Fprintf(&b, ", %d replicas, %d missing", s.Replicas, s.Missing)
 	}
 	b.WriteByte('\n')
+	if len(s.Absent) > 0 {
+		fmt.Fprintf(&b, "missing: %s; start these servers, or start them again if they run: "+
+			"after a full disk, NATS leaves the queue off until then\n",
+			fetch.Printable(strings.Join(s.Absent, ", ")))
+	}
 	_, err = a.out.Write(b.Bytes())
 	return fileError(err)
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -21,7 +23,7 @@ type queueFlags struct {
 	ca, cert, key          string
 	embedded               string
 	crawl                  string
-	mustExist              bool // the crawl must exist
+	mustExist              bool // the queue or the crawl must exist
 	longRunning            bool // the program is a long-running worker
 	replicas               int
 	maxJobs                int64
@@ -42,7 +44,9 @@ func (r *queueFlags) define(f *pflag.FlagSet) {
 		"trust only NATS servers of the certificate authorities in `FILE` (PEM)")
 	f.StringVar(&r.cert, "nats-cert", "", "present the client certificate in `FILE` (PEM) to NATS")
 	f.StringVar(&r.key, "nats-key", "", "read the private key for --nats-cert from `FILE` (PEM)")
-	f.IntVar(&r.replicas, "replicas", 1, "when creating the queue: keep it on `N` servers")
+	f.IntVar(&r.replicas, "replicas", 0,
+		"keep the queue on `N` servers: 1, 3 or 5 (default 1); it is an error if it exists "+
+			"and is kept on another number")
 	f.Int64Var(&r.maxJobs, "max-jobs", 0,
 		"when creating the queue: limit it to `N` jobs of each priority (0 for no limit)")
 	f.DurationVar(&r.ackWait, "ack-wait", time.Minute,
@@ -66,7 +70,7 @@ func (r *queueFlags) open(
 	if r.ackWait < minAckWait {
 		return nil, nil, usage("--ack-wait must be %v or more", minAckWait)
 	}
-	if r.replicas != 1 && r.replicas != 3 && r.replicas != 5 {
+	if !slices.Contains([]int{0, 1, 3, 5}, r.replicas) {
 		return nil, nil, usage("--replicas must be 1, 3 or 5")
 	}
 	if r.embedded != "" {
@@ -95,8 +99,12 @@ func (r *queueFlags) onOneServer(ctx context.Context, e *jetstream.Engine) bool 
 func (r *queueFlags) openEmbedded(
 	ctx context.Context, opts jetstream.Options,
 ) (*jetstream.Engine, func(), error) {
-	if r.replicas != 1 || r.creds != "" || r.nkey != "" {
+	if r.replicas > 1 || r.creds != "" || r.nkey != "" {
 		return nil, nil, usage("--embedded cannot be combined with --replicas, --creds and --nkey")
+	}
+	if _, err := os.Stat(r.embedded); r.mustExist && errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, &fetch.Error{Code: fetch.ErrNotFound,
+			Err: &jetstream.NoQueueError{Name: r.name}}
 	}
 	s, url, err := r.server(ctx)
 	if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -96,7 +97,13 @@ were purged. The store must not be shared with queues of other names.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var e *jetstream.Engine
 			if k.inQueue() || u.list {
+				a.queueFlags.mustExist = true
 				queued, done, err := a.queueFlags.open(cmd.Context(), nil)
+				var none *jetstream.NoQueueError
+				if errors.As(err, &none) && len(none.Crawls) > 0 { // which share the store
+					a.queueFlags.crawl = none.Crawls[0]
+					queued, done, err = a.queueFlags.open(cmd.Context(), nil)
+				}
 				if err != nil {
 					return err
 				}

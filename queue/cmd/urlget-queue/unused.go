@@ -35,7 +35,7 @@ func (a *app) unused(ctx context.Context, e *jetstream.Engine, s queue.Store, u 
 				return err
 			}
 		}
-		return eachEvent(ctx, e, func(_ string, ev *queue.Event) { used[ev.SHA256] = true })
+		return eachEvent(e.Results(ctx, 0, false), func(_ string, ev *queue.Event) { used[ev.SHA256] = true })
 	})
 	if err != nil {
 		return err
@@ -84,6 +84,9 @@ func (a *app) eachQueue(ctx context.Context, e *jetstream.Engine, do func(*jetst
 		flags := a.queueFlags
 		flags.crawl, flags.mustExist = name, true
 		crawl, done, err := flags.open(ctx, nil)
+		if name == "" && errors.As(err, new(*jetstream.NoQueueError)) {
+			continue
+		}
 		if err != nil {
 			return err
 		}

@@ -125,3 +125,74 @@ func (o *outage) flipBits(server int, stream string, n int, random *rand.Rand) {
 		}
 	}
 }
+
+// TestAuditWhileAServerIsDown audits a queue of three servers of which one does not run and one has
+// damaged results. The audit names both and shows the fullest copy, and a resubmission submits what no
+// copy has.
+func TestAuditWhileAServerIsDown(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "urlget-queue")
+	if out, err := exec.Command("go", "build", "-o", program, "github.com/urlget/urlget/queue/cmd/urlget-queue").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v: %s", err, out)
+	}
+	dir := t.TempDir()
+	o := &outage{start: time.Now(), program: program, artefacts: filepath.Join(dir, "artefacts")}
+	all := listSites(t, 100)
+	list, more := filepath.Join(dir, "list"), filepath.Join(dir, "more")
+	extra := append([]string{"data:,lost"}, all...)
+	for name, lines := range map[string][]string{list: all, more: extra} {
+		if err := os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.cluster = startCluster(t)
+	until(t, patience, "the servers accept jobs", func() error {
+		_, _, err := o.queue("submit", "-q", "--replicas", "3", all[0])
+		return err
+	})
+	if _, _, err := o.queue("submit", "-q", "-i", list); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if o.engine, err = jetstream.Open(t.Context(), jetstream.Options{URL: o.urls}); err != nil {
+		t.Fatal(err)
+	}
+	defer o.engine.Close()
+	o.startWorkers(1)
+	o.wait(len(all))
+	o.stopWorkers()
+	for i := range o.servers {
+		o.servers[i].Process.Signal(syscall.SIGTERM)
+		o.servers[i].Wait()
+	}
+	o.flipBits(1, "results", 4, rand.New(rand.NewPCG(1, 1)))
+	o.cluster.start(0)
+	o.cluster.start(1)
+	audit := func(args ...string) (out, log string) {
+		t.Helper()
+		until(t, patience, "the servers respond", func() error {
+			var exit *exec.ExitError
+			if out, log, err = o.queue(append([]string{"queue", "audit"}, args...)...); errors.As(err, &exit) && exit.ExitCode() == 1 {
+				err = nil
+			}
+			return err
+		})
+		o.log("audit %s: %s%s", args, out, log)
+		return out, log
+	}
+	out, log := audit("-i", list)
+	if out != "" || !strings.Contains(log, "does not respond") || !strings.Contains(log, "these figures are those of n0") {
+		t.Errorf("with a server down: %s%s", out, log)
+	}
+	out, log = audit("-i", more, "--resubmit")
+	if strings.Count(out, "\n") != 1 || !strings.Contains(out, `"url":"data:,lost"`) || !strings.Contains(log, "the copies were not made equal") {
+		t.Errorf("resubmission with a server down: %s%s", out, log)
+	}
+	o.cluster.start(2)
+	o.startWorkers(1)
+	o.wait(len(extra))
+	o.stopWorkers()
+	if _, log := audit("-i", more, "--resubmit"); !strings.Contains(log, "101 jobs: 101 finished, 0 unfinished, 0 lost") {
+		t.Errorf("with all servers: %s", log)
+	}
+	o.checkResults(extra)
+}
