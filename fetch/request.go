@@ -103,6 +103,15 @@ type Request struct {
 	// before the redirect is followed. An error ends the request, whose error wraps it. Drivers do
 	// not use it.
 	Redirect func(to uri.URI) error
+	// Relay makes the request one that a proxy forwards (RFC 9110, section 7.6), for http and https. The
+	// driver sends Method, Header, Body and Trailer unchanged, and for OpStat a HEAD request. Header may
+	// have the fields of ranges, conditions and expectations; Range and IfChanged must be zero. The
+	// response is that of the server, whatever its status: redirects are not followed, logins not
+	// answered, codings not removed, digests and ranges not verified.
+	Relay bool
+	// Trailer has the names of fields to send after Body, and their values once Body has ended. Only
+	// requests with Relay may have it.
+	Trailer textproto.MIMEHeader
 
 	// Method is the method, for protocols that have methods, such as "PUT". "" means "GET" or, if
 	// there is a body, "POST". Only OpGet may have a method or a body, and only for schemes with

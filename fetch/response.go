@@ -3,6 +3,7 @@ package fetch
 import (
 	"io"
 	"iter"
+	"net/textproto"
 
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -40,6 +41,11 @@ type Response struct {
 	// Pattern is set if the URL is a pattern, such as *.txt. Entries are then the matching
 	// resources, and Body is a list of them, not their content.
 	Pattern bool
+	// Version is the version of the protocol that the server used, such as "1.1", and Trailer returns
+	// the fields after Body, once Body has returned io.EOF. Only responses to requests with Relay have
+	// them.
+	Version string
+	Trailer func() textproto.MIMEHeader
 }
 
 // Tee copies to w everything that is read from Body, directly or through Entries, so that a listing

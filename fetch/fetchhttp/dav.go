@@ -96,7 +96,7 @@ func (h *davHandler) get(w http.ResponseWriter, r *http.Request, name string) {
 		return
 	}
 	if r.Method == http.MethodGet {
-		send(w, f)
+		send(w, r, f)
 	}
 }
 

@@ -29,7 +29,10 @@ func TestProxyRequiresLogin(t *testing.T) {
 		fmt.Fprintf(w, "content%s%s", r.Header.Get("Proxy-Authorization"), r.Header.Get("Authorization"))
 	}))
 	t.Cleanup(site.Close)
-	address := serveProxy(t, &fetchhttp.Proxy{Login: &fetch.Credential{User: "ada", Password: "pa:ss"}}, &fetch.Options{Policy: &fetch.Policy{AllowPrivate: true}})
+	start := func() string { // one for each wrong login, because those make the next one wait
+		return serveProxy(t, &fetchhttp.Proxy{Login: &fetch.Credential{User: "ada", Password: "pa:ss"}},
+			&fetch.Options{Policy: &fetch.Policy{AllowPrivate: true}})
+	}
 	right := url.UserPassword("ada", "pa:ss")
 	for name, tt := range map[string]struct {
 		login  *url.Userinfo
@@ -38,7 +41,7 @@ func TestProxyRequiresLogin(t *testing.T) {
 		"right": {right, http.StatusOK}, "none": {nil, http.StatusProxyAuthRequired}, "another password": {url.UserPassword("ada", "x"), http.StatusProxyAuthRequired},
 		"another user": {url.UserPassword("eve", "pa:ss"), http.StatusProxyAuthRequired}, "no password": {url.User("ada"), http.StatusProxyAuthRequired},
 	} {
-		tr := &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: address, User: tt.login}), DisableKeepAlives: true}
+		tr := &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: start(), User: tt.login}), DisableKeepAlives: true}
 		resp, err := (&http.Client{Transport: tr}).Get(site.URL)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -59,7 +62,7 @@ func TestProxyRequiresLogin(t *testing.T) {
 		"GET x-thing://h/ HTTP/1.0\r\nProxy-Authorization: Basic !!\r\n\r\n":            "HTTP/1.0 407",
 		"GET x-thing://h/ HTTP/1.0\r\nProxy-Authorization: Bearer YWRhOnBhOnNz\r\n\r\n": "HTTP/1.0 407",
 	} {
-		if got := raw(t, address, request); !strings.HasPrefix(got, want) {
+		if got := raw(t, start(), request); !strings.HasPrefix(got, want) {
 			t.Errorf("%q: %q, want %q", request, got, want)
 		}
 	}
@@ -67,7 +70,7 @@ func TestProxyRequiresLogin(t *testing.T) {
 		login *proxy.Auth
 		ok    bool
 	}{"right": {&proxy.Auth{User: "ada", Password: "pa:ss"}, true}, "wrong": {&proxy.Auth{User: "ada", Password: "x"}, false}, "none": {nil, false}} {
-		d, err := proxy.SOCKS5("tcp", address, tt.login, proxy.Direct)
+		d, err := proxy.SOCKS5("tcp", start(), tt.login, proxy.Direct)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,76 +2,147 @@ package fetchhttp
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-const maxSecureHosts = 10_000
+const (
+	maxSecureHosts = 10_000
+	// secureTime is the time for which a host is known to redirect to https.
+	secureTime = time.Hour
+)
 
-// A secureHosts value holds the hosts whose pages a proxy retrieves with https although its clients ask
-// for them with http.
+// A secureHosts value holds the hosts that have redirected a request for http to https themselves, so
+// that the next one is made with https at once. What other hosts say about them does not count.
 type secureHosts struct {
 	mu    sync.Mutex
-	hosts map[string]bool // host and port
+	until map[string]time.Time // by host and port
 }
 
 func (s *secureHosts) has(u uri.URI) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.hosts[u.HostPort(443)]
+	return time.Now().Before(s.until[u.HostPort(443)])
 }
 
 func (s *secureHosts) add(u uri.URI) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.hosts == nil || len(s.hosts) >= maxSecureHosts {
-		s.hosts = make(map[string]bool)
+	if s.until == nil || len(s.until) >= maxSecureHosts {
+		s.until = make(map[string]time.Time)
 	}
-	s.hosts[u.HostPort(443)] = true
+	s.until[u.HostPort(443)] = time.Now().Add(secureTime)
 }
 
-// upgraded returns the URL that the proxy retrieves for one of a client without TLS.
-func (p *Proxy) upgraded(u uri.URI) uri.URI {
-	if u.Port(80) == 80 && p.secure.has(u.WithoutPort(80)) {
-		if secure, err := uri.Parse("https" +
-			strings.TrimPrefix(u.WithoutPort(80).String(), "http")); err == nil {
-			return secure
+func (s *secureHosts) forget(u uri.URI) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.until, u.HostPort(443))
+}
+
+// secureTwin returns the URL of https for one of http with the default port.
+func secureTwin(u uri.URI) (uri.URI, bool) {
+	if u.Scheme() != "http" || u.Port(80) != 80 {
+		return u, false
+	}
+	secure, err := uri.Parse("https" + strings.TrimPrefix(u.WithoutPort(80).String(), "http"))
+	return secure, err == nil
+}
+
+// exchangeUpgraded is exchange for a client without TLS, which asks for resources of https with http. A
+// host is asked with https if it redirects there, and if it does not answer requests for http. If the
+// request with https fails, the host is asked with http again.
+func (p *Proxy) exchangeUpgraded(ctx context.Context, r *http.Request, u uri.URI) (*fetch.Response, error) {
+	secure, ok := secureTwin(u)
+	again := r.ContentLength == 0 && (r.Method == http.MethodGet || r.Method == http.MethodHead)
+	if ok && p.secure.has(secure) {
+		resp, err := p.exchange(ctx, r, secure)
+		if err == nil && !isRedirect(resp, u) {
+			return resp, nil
 		}
+		p.secure.forget(secure)
+		if err == nil || !again || !isUnreachable(err) {
+			return resp, err
+		}
+		ok = false
 	}
-	return u
+	resp, err := p.exchange(ctx, r, u)
+	switch {
+	case !ok:
+		return resp, err
+	case err == nil && !isRedirect(resp, secure):
+		return resp, nil
+	case err == nil:
+		p.secure.add(secure)
+		if !again {
+			return resp, nil // which leads the client here again
+		}
+		resp.Body.Close()
+	case !again || !isUnreachable(err):
+		return nil, err
+	}
+	second, failed := p.exchange(ctx, r, secure)
+	switch {
+	case failed == nil:
+		return second, nil
+	case err == nil:
+		p.secure.forget(secure)
+		return nil, failed
+	}
+	return nil, err
 }
 
-// isUpgrade reports whether a redirect leads from a URL to the same URL with https, and remembers the
-// host.
-func (p *Proxy) isUpgrade(from, to uri.URI) bool {
-	plain := strings.Replace(to.WithoutPort(443).String(), "https://", "http://", 1)
-	if from.Scheme() != "http" || to.Scheme() != "https" || to.Port(443) != 443 ||
-		plain != from.WithoutPort(80).String() || p.secure.has(to) {
+// isUnreachable reports whether a server has not answered.
+func isUnreachable(err error) bool {
+	code := fetch.CodeOf(err)
+	return code == fetch.ErrNetwork || code == fetch.ErrTLS
+}
+
+// isRedirect reports whether a response redirects to u.
+func isRedirect(resp *fetch.Response, u uri.URI) bool {
+	text := resp.Header.Get("Location")
+	if resp.Reply.Code/100 != 3 || text == "" {
 		return false
 	}
-	p.secure.add(to)
-	return true
+	loc, err := uri.ParseRef(text)
+	if err != nil {
+		return false
+	}
+	to := resp.URL.Resolve(loc)
+	port := to.Port(0)
+	if port == 80 && to.Scheme() == "http" || port == 443 && to.Scheme() == "https" {
+		to = to.WithoutPort(port)
+	}
+	if u.Scheme() == "http" {
+		u = u.WithoutPort(80)
+	}
+	return to.String() == u.String()
 }
 
-// location returns the target of a redirect, for a client without TLS if downgrade is set.
-func (p *Proxy) location(to uri.URI, downgrade bool) string {
-	if downgrade && to.Scheme() == "https" && to.Port(443) == 443 {
-		p.secure.add(to)
-		return strings.Replace(to.WithoutPort(443).String(), "https://", "http://", 1)
+// plainLocation returns the target of a redirect for a client without TLS.
+func plainLocation(text string) string {
+	to, err := uri.Parse(text)
+	if err != nil || to.Scheme() != "https" || to.Port(443) != 443 {
+		return text
 	}
-	return to.String()
+	return "http" + strings.TrimPrefix(to.WithoutPort(443).String(), "https")
 }
 
 // downgrade adapts a response to a client without TLS: the fields that require TLS are removed, and
 // links to https become links to http.
-func (p *Proxy) downgrade(h http.Header, resp *fetch.Response) {
+func downgrade(h http.Header, resp *fetch.Response) {
 	h.Del("Strict-Transport-Security")
 	h.Del("Content-Security-Policy")
+	if to := h.Get("Location"); to != "" {
+		h.Set("Location", plainLocation(to))
+	}
 	for i, value := range h["Set-Cookie"] {
 		var kept []string
 		for part := range strings.SplitSeq(value, ";") {
@@ -87,7 +158,7 @@ func (p *Proxy) downgrade(h http.Header, resp *fetch.Response) {
 	default:
 		return
 	}
-	if h.Get("Content-Encoding") != "" {
+	if h.Get("Content-Encoding") != "" || resp.Reply.Code == http.StatusPartialContent {
 		return
 	}
 	for _, name := range []string{"Content-Length", "Etag",
@@ -98,11 +169,7 @@ func (p *Proxy) downgrade(h http.Header, resp *fetch.Response) {
 	resp.Body = struct {
 		io.Reader
 		io.Closer
-	}{&plainLinks{r: resp.Body, seen: func(host string) {
-		if u, err := uri.Parse("https://" + host + "/"); err == nil {
-			p.secure.add(u)
-		}
-	}}, resp.Body}
+	}{&plainLinks{r: resp.Body}, resp.Body}
 }
 
 var (
@@ -110,13 +177,12 @@ var (
 	plainLink  = []byte("http://")
 )
 
-// plainLinks replaces "https://" by "http://", and reports the hosts.
+// plainLinks replaces "https://" by "http://" before hosts without a port.
 type plainLinks struct {
-	r    io.Reader
-	seen func(host string)
-	in   []byte // read and not yet searched
-	out  []byte // to be returned
-	err  error
+	r   io.Reader
+	in  []byte // read and not yet searched
+	out []byte // to be returned
+	err error
 }
 
 // maxHost limits a host name that is recognized (RFC 1035, section 2.3.4).
@@ -158,7 +224,6 @@ func (l *plainLinks) replace() {
 			end = len(rest)
 		}
 		if end > 0 && (end == len(rest) || rest[end] != ':') { // another port cannot be upgraded later
-			l.seen(string(rest[:end]))
 			l.out = append(append(l.out, l.in[:i]...), plainLink...)
 		} else {
 			l.out = append(l.out, l.in[:i+len(secureLink)]...)

@@ -61,7 +61,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.WriteHeader(Describe(w.Header(), resp))
 	if r.Method != http.MethodHead {
-		send(w, resp.Body)
+		send(w, r, resp.Body)
 	}
 }
 
@@ -71,9 +71,11 @@ func sandbox(w http.ResponseWriter) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 }
 
-func send(w io.Writer, content io.Reader) {
+// send copies the content of a response to w. If that fails, it ends the connection of r, so that the
+// client detects the incomplete body.
+func send(w io.Writer, r *http.Request, content io.Reader) {
 	if _, err := io.Copy(w, content); err != nil {
-		panic(http.ErrAbortHandler) // let the client detect the incomplete body
+		abort(r.Context())
 	}
 }
 
@@ -91,7 +93,7 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	set(w.Header(), "Content-Type", a.header.Get("Content-Type"))
 	w.WriteHeader(a.status)
 	if r.Method != http.MethodHead && a.status != http.StatusNotModified {
-		send(w, a.body)
+		send(w, r, a.body)
 	}
 }
 
@@ -183,7 +185,7 @@ func (g *gateway) listing(w http.ResponseWriter, r *http.Request, resp *fetch.Re
 	}
 	for e, err := range resp.Entries {
 		if err != nil {
-			panic(http.ErrAbortHandler)
+			abort(r.Context())
 		}
 		line := markup(e.Name)
 		if ref := g.link(e.URL, resp.URL, absolute); ref != "" {

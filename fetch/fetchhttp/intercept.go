@@ -2,8 +2,10 @@ package fetchhttp
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"log"
 	"net"
@@ -12,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -42,36 +43,39 @@ func speaksTLS(c net.Conn, port string) (net.Conn, bool) {
 
 // intercept serves HTTP over TLS to a client that wants a connection to a host and port. It answers with
 // a certificate of the Authority, and sends the requests to the server over TLS of its own, which
-// verifies the certificate of the server.
+// verifies the certificate of the server. The name that the client asks for (SNI) is that of the server,
+// because a client may have resolved it itself.
 func (p *Proxy) intercept(ctx context.Context, c net.Conn, hostPort string) {
 	host, port, err := net.SplitHostPort(hostPort)
-	root, wrong := uri.Parse("https://" + hostPort + "/")
-	if err != nil || wrong != nil {
+	if err != nil {
 		c.Close()
 		return
 	}
-	if port == "443" {
-		root = root.WithoutPort(443)
-	}
 	cfg := &tls.Config{NextProtos: []string{"http/1.1"},
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			return p.Authority.certificate(host)
+		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			root, err := secureRoot(cmp.Or(hello.ServerName, host), port)
+			if err != nil {
+				return nil, err
+			}
+			return p.Authority.certificate(root.Host())
 		}}
 	g := p.gateway()
-	base := strings.TrimSuffix(root.String(), "/")
 	one := &oneConn{conn: tls.Server(c, cfg), closed: make(chan struct{})}
 	server := newServer(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasPrefix(r.RequestURI, "/") {
+		closeAfter(w, r)
+		root, err := secureRoot(cmp.Or(r.TLS.ServerName, host), port)
+		switch {
+		case err != nil || !strings.HasPrefix(r.RequestURI, "/") && r.RequestURI != "*":
 			http.Error(w, "the request has no path", http.StatusBadRequest)
-			return
-		}
-		if r.Header.Get("Upgrade") != "" {
-			if p.upgrade(w, r, hostPort) {
+		case r.Host != "" && !isHost(r.Host, root):
+			http.Error(w, "the connection is for another host", http.StatusMisdirectedRequest)
+		case wantsUpgrade(r):
+			if p.upgrade(w, r, root) {
 				one.Close()
 			}
-			return
+		default:
+			p.forward(w, r, g, strings.TrimSuffix(root.String(), "/")+strings.TrimPrefix(r.RequestURI, "*"))
 		}
-		p.forward(w, r, g, base+r.RequestURI)
 	}))
 	server.ErrorLog = log.New(io.Discard, "", 0) // errors of clients
 	server.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -84,29 +88,19 @@ func (p *Proxy) intercept(ctx context.Context, c net.Conn, hostPort string) {
 	server.Close()
 }
 
-// upgrade passes on a request for another protocol, such as a WebSocket (RFC 9110, section 7.8), and all
-// that follows it, without recording it. It reports whether the connection was used for that; otherwise
-// it has answered the request.
-func (p *Proxy) upgrade(w http.ResponseWriter, r *http.Request, hostPort string) bool {
-	far, err := p.dial(r.Context(), tlsTunnelScheme, hostPort)
-	if err != nil {
-		http.Error(w, fetch.Printable(err.Error()), Status(err))
-		return false
+// secureRoot returns the URL of https for a host and port.
+func secureRoot(host, port string) (uri.URI, error) {
+	root, err := uri.Parse("https://" + net.JoinHostPort(host, port) + "/")
+	if err == nil && (root.Host() == "" || root.Path() != "/") {
+		err = errors.New("fetchhttp: not the name of a host")
 	}
-	c, err := hijack(w)
-	if err != nil {
-		far.Close()
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return false
-	}
-	r.Header.Add("Via", via)
-	if r.Write(far) != nil {
-		far.Close()
-		c.Close()
-		return true
-	}
-	join(r.Context(), c, far)
-	return true
+	return root.WithoutPort(443), err
+}
+
+// isHost reports whether the field Host of a request names the host and port of root.
+func isHost(field string, root uri.URI) bool {
+	named, err := uri.Parse("https://" + field + "/")
+	return err == nil && named.WithoutPort(443).Origin() == root.Origin()
 }
 
 // A oneConn is a listener with one connection. It is closed when the connection is.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"mime"
 	"net/http"
 	"net/textproto"
@@ -65,11 +66,6 @@ func origin(r *http.Request) uri.URI {
 	return from
 }
 
-// hopByHop lists the fields that belong to a connection (RFC 9110, section 7.6.1), and those that
-// describe a request body, which is not supported.
-var hopByHop = []string{"Connection", "Keep-Alive", "Proxy-Connection", "Te", "Trailer",
-	"Transfer-Encoding", "Upgrade", "Content-Length", "Expect"}
-
 // conditions lists the fields that newRequest converts to fields of the fetch.Request.
 var conditions = []string{"Range", "If-Range", "If-None-Match", "If-Modified-Since"}
 
@@ -78,20 +74,11 @@ var secretFields = []string{"Authorization", "Cookie", "Cookie2", "Proxy-Authori
 
 // forwardedFields returns a copy of the fields that are passed to the driver.
 func forwardedFields(h http.Header) textproto.MIMEHeader {
-	dup := make(textproto.MIMEHeader, len(h))
-	for name, values := range h {
-		name = textproto.CanonicalMIMEHeaderKey(name)
-		if len(values) > 0 && !slices.Contains(hopByHop, name) && !slices.Contains(conditions, name) {
-			dup[name] = append(dup[name], values...)
-		}
-	}
-	dup.Del("Host") // net/http uses only Request.Host
-	for _, list := range h.Values("Connection") {
-		for name := range strings.SplitSeq(list, ",") {
-			dup.Del(strings.TrimSpace(name))
-		}
-	}
-	return dup
+	dup := endToEnd(h)
+	maps.DeleteFunc(dup, func(name string, _ []string) bool { // net/http uses only Request.Host
+		return slices.Contains(conditions, name) || name == "Host" || name == "Expect"
+	})
+	return textproto.MIMEHeader(dup)
 }
 
 // Ask sets the fields of req from the header of an HTTP request: ranges, a validator and the accepted

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/textproto"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -44,18 +42,8 @@ func fields(resp *fetch.Response) http.Header {
 
 // allFields returns the fields of an HTTP response without those that belong to the connection.
 func allFields(resp *fetch.Response) http.Header {
-	h := withoutHopByHop(resp.Header)
+	h := endToEnd(resp.Header)
 	describe(h, &resp.Meta)
-	return h
-}
-
-func withoutHopByHop(fields textproto.MIMEHeader) http.Header {
-	h := make(http.Header, len(fields))
-	for name, values := range fields {
-		if !slices.Contains(hopByHop, textproto.CanonicalMIMEHeaderKey(name)) {
-			h[name] = slices.Clone(values)
-		}
-	}
 	return h
 }
 
@@ -125,7 +113,7 @@ func httpStatus(e *fetch.Error) int {
 
 // httpRefusal returns the refusal of an HTTP server, with its error page.
 func httpRefusal(e *fetch.Error, code int) *responseBuilder {
-	a := &responseBuilder{status: code, text: e.Reply.Text, header: withoutHopByHop(e.Header),
+	a := &responseBuilder{status: code, text: e.Reply.Text, header: endToEnd(e.Header),
 		size: int64(len(e.Body))}
 	var page io.Reader = strings.NewReader(string(e.Body))
 	announced, err := strconv.ParseInt(e.Header.Get("Content-Length"), 10, 64)

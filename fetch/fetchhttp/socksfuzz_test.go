@@ -19,7 +19,7 @@ func FuzzSOCKSRequest(f *testing.F) {
 		target, status, err := (&Proxy{}).socksRequest(struct {
 			io.Reader
 			io.Writer
-		}{bytes.NewReader(data), &sent})
+		}{bytes.NewReader(data), &sent}, nil)
 		if err != nil || status != socksSucceeded {
 			return
 		}

@@ -38,6 +38,7 @@ func (d *opener) send(
 	ex.ctx, ex.cancel = context.WithCancelCause(ctx)
 	w := newWait(ctx, d.env.Timeouts(), t.body != nil, ex.cancel)
 	defer w.end()
+	w.relay = req.Relay
 	sent, err := d.request(w.follow(ex.ctx, rec), req, t, auth)
 	if err != nil {
 		ex.cancel(nil)

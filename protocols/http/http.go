@@ -115,6 +115,9 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		return d.exchange(ctx, req, method, rec)
 	}
 	resp, err := d.exchange(ctx, req, http.MethodHead, rec)
+	if req.Relay {
+		return resp, err
+	}
 	switch replyCode(err) {
 	case http.StatusMethodNotAllowed, http.StatusNotImplemented,
 		http.StatusForbidden: // the signature of a URL may be for GET
@@ -165,7 +168,12 @@ func (d *opener) exchange(
 			ex.discard()
 			continue
 		}
-		resp, err := ex.response()
+		var resp *fetch.Response
+		if req.Relay {
+			resp, err = ex.relayed()
+		} else {
+			resp, err = ex.response()
+		}
 		if err != nil {
 			return nil, ex.refused(err)
 		}

@@ -18,6 +18,9 @@ type incoming struct {
 	written atomic.Bool // a request was written, so the next bytes are the head of a response
 	buf     []byte      // a head of HTTP/1.0, and bytes after it
 	tail    [3]byte     // the last bytes received
+
+	keep atomic.Bool // the next heads are kept, until that of the final response
+	head []byte
 }
 
 func (h *incoming) read(in *fetch.Conn, p []byte) (n int, err error) {
@@ -47,7 +50,52 @@ func (h *incoming) read(in *fetch.Conn, p []byte) (n int, err error) {
 	return n, nil // an error comes again
 }
 
+// keepHead makes the connection keep the heads of the next response, whose field Connection net/http
+// removes in part.
+func (h *incoming) keepHead() {
+	if h != nil {
+		h.head = nil
+		h.keep.Store(true)
+	}
+}
+
+// connection returns the values of the field Connection in the head that was kept.
+func (h *incoming) connection() (values []string) {
+	open := false
+	for line := range strings.Lines(string(h.head)) {
+		name, value, _ := strings.Cut(line, ":")
+		switch {
+		case strings.EqualFold(name, "Connection"):
+			values, open = append(values, strings.TrimSpace(value)), true
+		case open && strings.TrimLeft(line, " \t") != line: // a continued line (RFC 9112, section 5.2)
+			values = append(values, strings.TrimSpace(line))
+		default:
+			open = false
+		}
+	}
+	return values
+}
+
+func (h *incoming) collect(p []byte) {
+	h.head = append(h.head, p[:min(len(p), maxHeader-len(h.head))]...)
+	rest := h.head
+	for end := endOfHead(rest); end >= 0; end = endOfHead(rest) {
+		if _, status, _ := strings.Cut(string(rest[:end]), " "); !strings.HasPrefix(status, "1") {
+			h.head = h.head[:len(h.head)-len(rest)+end]
+			h.keep.Store(false)
+			return
+		}
+		rest = rest[end:]
+	}
+	if len(h.head) == maxHeader {
+		h.keep.Store(false)
+	}
+}
+
 func (h *incoming) note(p []byte) {
+	if h.keep.Load() {
+		h.collect(p)
+	}
 	switch n := len(h.tail); {
 	case len(p) >= n:
 		copy(h.tail[:], p[len(p)-n:])

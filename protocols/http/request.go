@@ -55,6 +55,9 @@ func (d *opener) newTarget(ctx context.Context, req *fetch.Request, method strin
 	if err := t.address(req.URL); err != nil {
 		return nil, err
 	}
+	if req.Relay {
+		return t, t.relay(req)
+	}
 	if err := t.fields(d, req); err != nil {
 		return nil, err
 	}
@@ -272,6 +275,7 @@ func (d *opener) request(
 	}).WithContext(ctx)
 	if t.body != nil {
 		r.Body, r.GetBody, r.ContentLength = t.body, req.GetBody, req.ContentLength
+		r.Trailer = http.Header(req.Trailer)
 	}
 	if t.cookies != nil && !req.NoCookies && d.cookies.Load() &&
 		(httphead.IsSafe(t.method) || !d.env.Foreign(ctx)) {

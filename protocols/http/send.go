@@ -23,7 +23,7 @@ func methodOf(req *fetch.Request) (string, error) {
 	// The rule is that of tokens too.
 	case !httpguts.ValidHeaderFieldName(method):
 		return "", &fetch.Error{Code: fetch.ErrRequest, Err: errors.New("the method is not a valid token")}
-	case method == http.MethodHead, method == http.MethodConnect, method == http.MethodTrace:
+	case method == http.MethodHead, method == http.MethodConnect, method == http.MethodTrace && !req.Relay:
 		return "", &fetch.Error{Code: fetch.ErrRequest,
 			Err: fmt.Errorf("the method %s is not supported", method)}
 	}

@@ -20,6 +20,10 @@ const (
 	// writeBuffer holds the complete head of most requests.
 	writeBuffer = 16 << 10
 
+	// continueTime limits the wait for the permission to send a body (RFC 9110, section 10.1.1). Only
+	// relayed requests ask for it.
+	continueTime = 2 * time.Second
+
 	maxIdleConns = 16 // for each host
 	idleTime     = time.Minute
 
@@ -100,6 +104,7 @@ func (d *opener) newTransport() *http.Transport {
 		MaxIdleConnsPerHost:    max(d.MaxIdle, maxIdleConns),
 		IdleConnTimeout:        idleTime,
 		MaxResponseHeaderBytes: maxHeader,
+		ExpectContinueTimeout:  continueTime,
 		ReadBufferSize:         readBuffer,
 		WriteBufferSize:        writeBuffer,
 		Protocols:              new(http.Protocols),

@@ -31,6 +31,7 @@ type wait struct {
 	wrote bool // the head of the request was sent
 	ended bool
 
+	relay  bool    // the head of the response is kept
 	upload *upload // monitors a request body, after which the wait starts; nil without one
 }
 
@@ -111,6 +112,9 @@ func (w *wait) connected(info httptrace.GotConnInfo) {
 	}
 	if c := connOf(info.Conn); c != nil {
 		c.Serve(w.ctx)
+	}
+	if w.relay {
+		incomingOf(info.Conn).keepHead()
 	}
 	if !info.Reused {
 		w.fresh++

@@ -6,6 +6,8 @@ import (
 	"bufio"
 	"fmt"
 	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,12 +53,19 @@ func IsSafe(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
-// ReadResponse reads the final response to a request and skips informational ones.
+// ReadResponse reads the final response to a request. It passes informational ones to the
+// httptrace.ClientTrace of the request, as net/http does.
 func ReadResponse(r *bufio.Reader, req *http.Request) (*http.Response, error) {
+	trace := httptrace.ContextClientTrace(req.Context())
 	for {
 		resp, err := http.ReadResponse(r, req)
 		if err != nil || resp.StatusCode/100 != 1 || resp.StatusCode == http.StatusSwitchingProtocols {
 			return resp, err
+		}
+		if trace != nil && trace.Got1xxResponse != nil {
+			if err := trace.Got1xxResponse(resp.StatusCode, textproto.MIMEHeader(resp.Header)); err != nil {
+				return nil, err
+			}
 		}
 	}
 }
