@@ -1,6 +1,7 @@
 package fetchhttp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,32 +45,53 @@ func (p *Proxy) forwardWeb(w http.ResponseWriter, r *http.Request, u uri.URI) {
 		&httptrace.ClientTrace{Got1xxResponse: in.forward}), r, u)
 	in.end()
 	if err != nil {
-		reject(w, failureStatus(err), err.Error())
+		p.reportFailure(w, r, err)
 		return
 	}
 	defer resp.Body.Close()
-	h := w.Header()
-	maps.Copy(h, endToEnd(resp.Header))
-	setLength(h, r, resp)
+	h, code := w.Header(), resp.Reply.Code
+	if resp.Version != "" {
+		maps.Copy(h, endToEnd(resp.Header))
+		setLength(h, r, resp)
+	} else { // from an archive on the network, without a relay
+		maps.Copy(h, allFields(resp))
+		code = status(resp)
+	}
 	if h["Content-Type"] == nil {
 		h["Content-Type"] = nil // net/http shall not guess
 	}
-	h.Add("Via", resp.Version+" "+product)
+	h.Add("Via", cmp.Or(resp.Version, "1.1")+" "+product)
 	if plain {
 		downgrade(h, resp)
 	}
-	trailers := trailerFields(resp.Trailer())
-	for name := range trailers {
+	for name := range trailerOf(resp) {
 		h.Add("Trailer", name)
 	}
-	w.WriteHeader(resp.Reply.Code)
+	w.WriteHeader(code)
 	if r.Method == http.MethodHead {
 		return
 	}
 	sendSoon(w, r, resp)
-	for name, values := range trailerFields(resp.Trailer()) {
+	for name, values := range trailerOf(resp) {
 		h[http.TrailerPrefix+name] = values
 	}
+}
+
+func trailerOf(resp *fetch.Response) http.Header {
+	if resp.Trailer == nil {
+		return nil
+	}
+	return trailerFields(resp.Trailer())
+}
+
+// reportFailure answers a request that had no response, or the refusal of an archive on the network.
+func (p *Proxy) reportFailure(w http.ResponseWriter, r *http.Request, err error) {
+	var e *fetch.Error
+	if errors.As(err, &e) && httpStatus(e) != 0 && e.Reply.Code != http.StatusProxyAuthRequired {
+		p.refuse(w, r, err)
+		return
+	}
+	reject(w, failureStatus(err), err.Error())
 }
 
 // reject answers a request that the proxy does not forward, or that had no response. If the request is at
