@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io/fs"
 	"net"
-	"slices"
 	"strings"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
@@ -16,43 +15,6 @@ import (
 	"github.com/urlget/urlget/fetch/fetchhttp"
 	"github.com/urlget/urlget/fetch/uri"
 )
-
-func serveProxy(ctx context.Context, n *network, addr string) error {
-	own, err := n.untrustedOptions() // any page in a browser can cause a request
-	if err != nil {
-		return err
-	}
-	p := &fetchhttp.Proxy{Client: n.clientWith(own), Downgrade: n.opts.Serve.Downgrade}
-	defer p.Client.Close()
-	if login := n.opts.Serve.Login; login != "" {
-		user, password, ok := strings.Cut(login, ":")
-		if !ok || password == "" {
-			return failure.Usagef("--require-login: must be USER:PASSWORD")
-		}
-		p.Login = &fetch.Credential{User: user, Password: password}
-	}
-	if dir := n.opts.Serve.Authority; dir != "" {
-		if p.Authority, err = fetchhttp.LoadAuthority(dir); err != nil {
-			return failure.File(err)
-		}
-	}
-	if o := n.opts.Archive; !o.ReplayOnly && o.At.IsZero() { // a tunnel leads to the present server
-		tunnels, policy := *own, *own.Policy
-		policy.AllowSessions, policy.AllowPorts = true, append(slices.Clone(policy.AllowPorts), 80)
-		tunnels.Policy, tunnels.Timeouts.Idle = &policy, -1
-		tunnels.Recorder, tunnels.Middleware = nil, nil // the content is encrypted
-		p.Tunnels = fetch.New(&tunnels, fetchhttp.LoadTunnel)
-		defer p.Tunnels.Close()
-	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
-	if err != nil {
-		return failure.File(err)
-	}
-	if err := announce(n.rep.std.out, l, fetchhttp.Address(l.Addr().String())); err != nil {
-		return err
-	}
-	return failure.File(p.Serve(ctx, l))
-}
 
 // serveWebDAV exports a tree at a loopback address until ctx ends. Its path is secret, so that other
 // users of the machine and web pages cannot read it.

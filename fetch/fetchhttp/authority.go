@@ -9,11 +9,13 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math/big"
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -41,9 +43,13 @@ type Authority struct {
 }
 
 // LoadAuthority loads the authority in a directory, and makes one if there is none. Its certificate, for
-// the clients, is ca.pem; only the user may read its key.
+// the clients, is ca.pem. It refuses a key that other users can read, and a directory that they can
+// change.
 func LoadAuthority(dir string) (*Authority, error) {
 	public, secret := filepath.Join(dir, authorityFile), filepath.Join(dir, secretFile)
+	if err := errors.Join(isPrivate(dir, 0o022), isPrivate(secret, 0o077)); err != nil {
+		return nil, err
+	}
 	pair, err := tls.LoadX509KeyPair(public, secret)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = makeAuthority(dir); err == nil {
@@ -59,6 +65,21 @@ func LoadAuthority(dir string) (*Authority, error) {
 	}
 	leaf, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	return &Authority{cert: pair.Leaf, key: key, leaf: leaf, leaves: make(map[string]*tls.Certificate)}, err
+}
+
+// isPrivate returns an error if other users have one of the permissions to a file.
+func isPrivate(name string, forbidden fs.FileMode) error {
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), runtime.GOOS == "windows":
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().Perm()&forbidden != 0:
+		return fmt.Errorf("fetchhttp: other users can read or change %s: its mode is %04o", name,
+			info.Mode().Perm())
+	}
+	return nil
 }
 
 // makeAuthority writes the files of a new authority. It replaces no file.

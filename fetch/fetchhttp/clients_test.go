@@ -57,7 +57,7 @@ func TestClientsOfAProxyAreKeptApart(t *testing.T) {
 	overTLS.EnableHTTP2 = true
 	overTLS.StartTLS()
 	t.Cleanup(overTLS.Close)
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "ca")
 	authority, err := fetchhttp.LoadAuthority(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -5,8 +5,10 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -187,7 +189,7 @@ func TestProxyReadsTLS(t *testing.T) {
 // Each side of a tunnel may end what it sends before the other does.
 func TestTunnelsEndByHalves(t *testing.T) {
 	t.Parallel()
-	authority, err := fetchhttp.LoadAuthority(t.TempDir())
+	authority, err := fetchhttp.LoadAuthority(filepath.Join(t.TempDir(), "ca"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +252,7 @@ func TestTunnelsEndByHalves(t *testing.T) {
 // WebSockets pass through a proxy that reads TLS, after it has verified the server.
 func TestProxyPassesUpgrades(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "ca")
 	authority, err := fetchhttp.LoadAuthority(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -316,7 +318,7 @@ func TestProxyPassesUpgrades(t *testing.T) {
 // A server whose certificate is wrong is refused, although the client cannot see the certificate.
 func TestProxyVerifiesServers(t *testing.T) {
 	t.Parallel()
-	authority, err := fetchhttp.LoadAuthority(t.TempDir())
+	authority, err := fetchhttp.LoadAuthority(filepath.Join(t.TempDir(), "ca"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -332,6 +334,24 @@ func TestProxyVerifiesServers(t *testing.T) {
 	defer resp.Body.Close()
 	if body, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusBadGateway || strings.Contains(string(body), "reached") {
 		t.Errorf("%s: %s", resp.Status, body)
+	}
+}
+
+// A key that other users can read is no secret, and they can replace one in a directory that they can change.
+func TestAuthoritiesArePrivate(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ dir, key fs.FileMode }{{0o700, 0o644}, {0o700, 0o640}, {0o700, 0o602}, {0o777, 0o600}, {0o720, 0o600}, {0o755, 0o600}} {
+		dir := filepath.Join(t.TempDir(), "ca")
+		if _, err := fetchhttp.LoadAuthority(dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.Chmod(filepath.Join(dir, "ca-key.pem"), tt.key), os.Chmod(dir, tt.dir)); err != nil {
+			t.Fatal(err)
+		}
+		refused := tt != struct{ dir, key fs.FileMode }{0o755, 0o600}
+		if _, err := fetchhttp.LoadAuthority(dir); refused != (err != nil && strings.Contains(err.Error(), "other users can read or change")) {
+			t.Errorf("directory %04o, key %04o: %v", tt.dir, tt.key, err)
+		}
 	}
 }
 

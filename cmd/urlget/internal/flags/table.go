@@ -450,7 +450,7 @@ func (o *Options) pagesFlags() []Flag {
 			Excludes: "open bookmarks history queue terminal", Why: "a proxy has no pages"},
 		{Name: "tls-ca", In: Serve, Value: &o.Serve.Authority, Help: "with --as-proxy: read and record TLS, with a certificate authority in the directory `DIR` that the clients trust", Needs: "as-proxy"},
 		{Name: "downgrade", In: Serve, Value: &o.Serve.Downgrade, Help: "with --as-proxy: serve https to clients without TLS, as http", Needs: "as-proxy"},
-		{Name: "require-login", In: Serve, Value: &o.Serve.Login, Help: "with --as-proxy: require the login `USER:PASSWORD`; --listen may then be any address", Needs: "as-proxy", Secret: always},
+		{Name: "require-login", In: Serve, Value: &o.Serve.Login, Help: "with --as-proxy: require the login USER:PASSWORD in the first line of `FILE`; --listen may then be any address", Needs: "as-proxy"},
 		{Name: "webdav", In: Serve, Value: &o.Serve.WebDAV, Help: "serve the tree of a URL or directory over WebDAV, for reading, without pages",
 			Excludes: "open bookmarks history queue terminal as-proxy", Why: "a tree has no pages and is no proxy"},
 	}
