@@ -19,7 +19,8 @@ var hopByHop = []string{"Connection", "Keep-Alive", "Proxy-Connection", "Te", "T
 func endToEnd[H ~map[string][]string](fields H) http.Header {
 	h := make(http.Header, len(fields))
 	for name, values := range fields {
-		name = textproto.CanonicalMIMEHeaderKey(name)
+		// A proxy removes blanks before the colon (RFC 9112, section 5.1).
+		name = textproto.CanonicalMIMEHeaderKey(strings.TrimRight(name, " \t"))
 		if len(values) > 0 && !slices.Contains(hopByHop, name) {
 			h[name] = append(h[name], values...)
 		}

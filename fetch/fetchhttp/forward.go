@@ -201,12 +201,20 @@ type interim struct {
 	w     http.ResponseWriter
 	r     *http.Request
 	mu    sync.Mutex
+	count int
 	ended bool
 }
+
+// maxInterim limits the informational responses to a request, which net/http does not if they are read.
+const maxInterim = 100
 
 func (in *interim) forward(code int, fields textproto.MIMEHeader) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	if in.count++; in.count > maxInterim {
+		return &fetch.Error{Code: fetch.ErrProtocol,
+			Err: fmt.Errorf("more than %d informational responses", maxInterim)}
+	}
 	if in.ended || !in.r.ProtoAtLeast(1, 1) {
 		return nil
 	}

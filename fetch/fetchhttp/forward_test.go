@@ -18,6 +18,7 @@ import (
 // An origin is a server that answers each request with the same bytes, and closes the connection.
 type origin struct {
 	addr string
+	stop func() // ends it after its connections
 	mu   sync.Mutex
 	seen []string // requests
 }
@@ -57,15 +58,17 @@ func startOrigin(t *testing.T, name, answer string) *origin {
 			})
 		}
 	})
-	t.Cleanup(func() {
+	o.stop = func() {
 		l.Close()
 		running.Wait()
-	})
+	}
+	t.Cleanup(o.stop)
 	return o
 }
 
-// requests returns the requests so far.
+// requests ends the origin and returns its requests.
 func (o *origin) requests() []string {
+	o.stop()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return slices.Clone(o.seen)
@@ -180,7 +183,10 @@ func TestProxyChangesNothing(t *testing.T) {
 		"informational responses to HTTP/1.0": {"GET URL/x HTTP/1.0\r\n\r\n", "HTTP/1.1 103 Early Hints\r\nLink: </s>\r\n\r\n" + ok, "GET /x|ORIGIN|Via: 1.0 urlget-SEAL|",
 			strings.Replace(closing(okay), "HTTP/1.1", "HTTP/1.0", 1)},
 		"permission to continue": {"PUT URL/x HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nab", "HTTP/1.1 100 Continue\r\n\r\nTHEN" + ok,
-			"PUT /x|ORIGIN|Content-Length: 2|Expect: 100-continue|Via: 1.1 urlget-SEAL|ab", "HTTP/1.1 100 Continue||" + okay},
+			"PUT /x|ORIGIN|Connection: close|Content-Length: 2|Expect: 100-continue|Via: 1.1 urlget-SEAL|ab", "HTTP/1.1 100 Continue||" + okay},
+		"no permission to continue": {"PUT URL/x HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n", "HTTP/1.1 417 No\r\nContent-Length: 0\r\n\r\nTHEN ",
+			"PUT /x|ORIGIN|Connection: close|Content-Length: 2|Expect: 100-continue|Via: 1.1 urlget-SEAL||unexpected EOF", "HTTP/1.1 417 Expectation Failed|Connection: close|Content-Length: 0|Via: 1.1 urlget||"},
+		"a blank before a colon": {"\r\nGET URL/x HTTP/1.1\r\n\r\n", "HTTP/1.1 200 OK\r\nX-By : NAME\r\nContent-Length: 2\r\n\r\nok", "GET /x|ORIGIN|Via: 1.1 urlget-SEAL|", okay},
 		"an old server": {"GET URL/x HTTP/1.1\r\n\r\n", "HTTP/1.0 200 OK\r\nX-By: NAME\r\n\r\nok", "GET /x|ORIGIN|Via: 1.1 urlget-SEAL|",
 			"HTTP/1.1 200 OK|Transfer-Encoding: chunked|Via: 1.0 urlget|X-By: NAME||2|ok|0||"},
 	} {
@@ -193,7 +199,7 @@ func TestProxyChangesNothing(t *testing.T) {
 				clients.Go(func() {
 					request := strings.Replace(tt.request, "URL", "http://"+o.addr, 1)
 					if !strings.Contains(request, "HTTP/1.0") {
-						request = strings.Replace(request, "\r\n", "\r\nHost: another.example\r\n", 1)
+						request = strings.Replace(request, " HTTP/1.1\r\n", " HTTP/1.1\r\nHost: another.example\r\n", 1)
 						request += "GET http://x HTTP/9.9\r\n\r\n" // which ends a connection that is kept
 					}
 					got, _ := converse(t, address, request)
@@ -225,6 +231,7 @@ func TestBrokenResponses(t *testing.T) {
 		"nothing":            {"", "closed the connection without a response"},
 		"a cut head":         {"HTTP/1.1 200 OK\r\nX: ", "EOF"},
 		"no colon":           {"HTTP/1.1 200 OK\r\nX\r\n\r\n", "malformed"},
+		"too many heads":     {strings.Repeat("HTTP/1.1 102 P\r\n\r\n", 101) + "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "more than 100 informational responses"},
 		"a cut body":         {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", ""},
 		"cut chunks":         {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n", ""},
 		"a bad chunk":        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\nx\r\n", ""},
@@ -241,7 +248,10 @@ func TestBrokenResponses(t *testing.T) {
 						if clean && !strings.Contains(got, "Content-Length: 9") && !strings.Contains(got, "chunked") || strings.Contains(got, "|0|") {
 							t.Errorf("HTTP/%s: the response ended cleanly: %q", version, got)
 						}
-					} else if !strings.HasPrefix(got, "HTTP/"+version+" 502") || !strings.Contains(got, tt.want) {
+						continue
+					}
+					got = strings.ReplaceAll(got, "HTTP/1.1 102 Processing||", "")
+					if !strings.HasPrefix(got, "HTTP/"+version+" 502") || !strings.Contains(got, tt.want) {
 						t.Errorf("HTTP/%s: got %q, want a 502 with %q", version, got, tt.want)
 					}
 				}
@@ -276,6 +286,7 @@ func TestRefusedProxyRequests(t *testing.T) {
 		"CONNECT without a port":       {"CONNECT 127.0.0.1 HTTP/1.1\r\nHost: h\r\n\r\n", "HTTP/1.1 400"},
 		"a login in the URL":           {"GET http://u:p@ADDR/ HTTP/1.1\r\nHost: h\r\n\r\n", "HTTP/1.1 400"},
 		"a fragment":                   {"GET URL/#x HTTP/1.1\r\nHost: h\r\n\r\n", "HTTP/1.1 400"},
+		"an old prefix":                {"GET uRL:URL HTTP/1.1\r\nHost: h\r\n\r\n", "HTTP/1.1 400"},
 		"no host in the URL":           {"GET cid:a@b HTTP/1.1\r\nHost: h\r\n\r\n", "HTTP/1.1 400"},
 		"another expectation":          {"PUT URL HTTP/1.1\r\nHost: h\r\nExpect: x\r\nContent-Length: 1\r\n\r\nx", "HTTP/1.1 417"},
 		"HTTP/2":                       {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "HTTP/1.1 505"},

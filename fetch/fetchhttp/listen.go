@@ -91,6 +91,12 @@ func (s *sniffer) sniff(p *Proxy, conn net.Conn, v *visit) {
 	stop := context.AfterFunc(s.ctx, func() { c.Close() })
 	c.SetReadDeadline(time.Now().Add(helloTimeout))
 	first, err := r.Peek(1)
+	if err == nil && first[0] == '\r' { // an empty line before a request (RFC 9112, section 2.2)
+		if line, _ := r.Peek(2); string(line) == "\r\n" {
+			r.Discard(2)
+		}
+		first, err = r.Peek(1)
+	}
 	if err != nil {
 		stop()
 		c.Close()

@@ -149,7 +149,7 @@ func retrievable(c *fetch.Client) (names []string) {
 // forward answers a request with an absolute URL.
 func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, g *gateway, absolute string) {
 	u, err := uri.ParseRef(absolute) // which encodes what browsers do not
-	if err == nil && u.Host() == "" {
+	if err == nil && (u.Host() == "" || !strings.HasPrefix(strings.ToLower(absolute), u.Scheme()+":")) {
 		err = errors.New("the URL names no host")
 	}
 	if err != nil {

@@ -286,7 +286,8 @@ func (d *opener) request(
 			return nil, err
 		}
 	}
-	r.Close = bindsLogin(r.Header)
+	// On a connection that is kept, net/http would send the body of a request that was refused.
+	r.Close = bindsLogin(r.Header) || r.Header.Get("Expect") != ""
 	return r, nil
 }
 
