@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"net"
-	"net/netip"
 	"os"
 	"runtime"
 	"slices"
@@ -16,7 +15,6 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchhttp"
-	"github.com/urlget/urlget/fetch/uri"
 )
 
 func serveProxy(ctx context.Context, n *network, addr string) error {
@@ -39,7 +37,7 @@ func serveProxy(ctx context.Context, n *network, addr string) error {
 	if err != nil {
 		return failure.File(err)
 	}
-	own.Proxy = exceptItself(own.Proxy, l.Addr())
+	own.Proxy = fetchhttp.ProxyExcept(own.Proxy, l.Addr())
 	p.Client = n.clientWith(own)
 	defer p.Client.Close()
 	if o := n.opts.Archive; !o.ReplayOnly && o.At.IsZero() { // a tunnel leads to the present server
@@ -84,48 +82,4 @@ func readLogin(name string) (*fetch.Credential, error) {
 		return nil, failure.Usagef("--require-login: the first line of %s must be USER:PASSWORD", name)
 	}
 	return &fetch.Credential{User: user, Password: password}, nil
-}
-
-// exceptItself returns a choice of proxies without the program itself, which listens at addr: the
-// environment may name it for other programs, and its requests would come back for ever.
-func exceptItself(choose func(uri.URI) (uri.URI, error), addr net.Addr) func(uri.URI) (uri.URI, error) {
-	if choose == nil {
-		choose = fetch.ProxyFromEnvironment
-	}
-	return func(u uri.URI) (uri.URI, error) {
-		p, err := choose(u)
-		if err == nil && isOwnAddress(p, addr) {
-			return uri.URI{}, nil
-		}
-		return p, err
-	}
-}
-
-// isOwnAddress reports whether a proxy is at addr, at which this program listens.
-func isOwnAddress(proxy uri.URI, addr net.Addr) bool {
-	own, ok := addr.(*net.TCPAddr)
-	port := proxy.Port(1080)
-	if s := proxy.Scheme(); s == "http" || s == "connect" {
-		port = proxy.Port(80)
-	}
-	if !ok || proxy.IsZero() || int(port) != own.Port {
-		return false
-	}
-	at, err := netip.ParseAddr(proxy.Host())
-	if err != nil {
-		name, _ := os.Hostname() // without it, only one name is known
-		return proxy.Host() == "localhost" || strings.EqualFold(proxy.Host(), name)
-	}
-	at = at.Unmap()
-	switch mine := own.AddrPort().Addr().Unmap(); {
-	case at.IsUnspecified(), at == mine:
-		return true
-	case !mine.IsUnspecified():
-		return false
-	}
-	all, _ := net.InterfaceAddrs() // without them, only loopback addresses are known
-	return at.IsLoopback() || slices.ContainsFunc(all, func(a net.Addr) bool {
-		n, ok := a.(*net.IPNet)
-		return ok && n.IP.Equal(at.AsSlice())
-	})
 }

@@ -1,10 +1,11 @@
-package main
+package fetchhttp_test
 
 import (
 	"errors"
 	"net"
 	"testing"
 
+	"github.com/urlget/urlget/fetch/fetchhttp"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -37,7 +38,7 @@ func TestProxyDoesNotUseItself(t *testing.T) {
 			t.Fatal(err)
 		}
 		given := uri.MustParse(tt.proxy)
-		got, err := exceptItself(func(uri.URI) (uri.URI, error) { return given, nil }, addr)(uri.MustParse("http://h/"))
+		got, err := fetchhttp.ProxyExcept(func(uri.URI) (uri.URI, error) { return given, nil }, addr)(uri.MustParse("http://h/"))
 		want := given
 		if tt.self {
 			want = uri.URI{}
@@ -47,7 +48,7 @@ func TestProxyDoesNotUseItself(t *testing.T) {
 		}
 	}
 	failed := errors.New("no proxy")
-	if _, err := exceptItself(func(uri.URI) (uri.URI, error) { return uri.URI{}, failed }, &net.TCPAddr{})(uri.MustParse("http://h/")); err != failed {
+	if _, err := fetchhttp.ProxyExcept(func(uri.URI) (uri.URI, error) { return uri.URI{}, failed }, &net.TCPAddr{})(uri.MustParse("http://h/")); err != failed {
 		t.Errorf("error %v", err)
 	}
 }
