@@ -49,6 +49,11 @@ func (p *Proxy) forwardWeb(w http.ResponseWriter, r *http.Request, u uri.URI) {
 		return
 	}
 	defer resp.Body.Close()
+	answer(w, r, resp, plain)
+}
+
+// answer forwards a response. If plain is set, the client has no TLS.
+func answer(w http.ResponseWriter, r *http.Request, resp *fetch.Response, plain bool) {
 	h, code := w.Header(), resp.Reply.Code
 	if resp.Version != "" {
 		maps.Copy(h, endToEnd(resp.Header))

@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"net/http"
+	"net/textproto"
 	"strings"
 	"time"
 
@@ -57,15 +57,15 @@ func (p *Proxy) upgrade(w http.ResponseWriter, r *http.Request, root uri.URI) bo
 	defer resp.Body.Close()
 	late.Stop()
 	limit.N = math.MaxInt64
-	h := endToEnd(resp.Header)
-	h.Add("Via", "1.1 "+product)
 	if resp.StatusCode != http.StatusSwitchingProtocols {
-		maps.Copy(w.Header(), h)
 		w.Header().Set("Connection", "close")
-		w.WriteHeader(resp.StatusCode)
-		send(flushing{w, http.NewResponseController(w)}, r, resp.Body)
+		answer(w, r, &fetch.Response{Body: resp.Body, Version: "1.1",
+			Meta: fetch.Meta{Header: textproto.MIMEHeader(resp.Header), Size: resp.ContentLength,
+				Reply: fetch.Reply{Code: resp.StatusCode}}}, false)
 		return false
 	}
+	h := endToEnd(resp.Header)
+	h.Add("Via", "1.1 "+product)
 	near, err := hijack(w)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
