@@ -49,7 +49,7 @@ func TestDowngradeLearnsFromAnswers(t *testing.T) {
 		switch {
 		case port == "443" && host != "nohttps.example":
 			addr = secure.Listener.Addr().String()
-		case port == "80" && host != "nohttp.example":
+		case port == "80" && host != "nohttp.example.com":
 			addr = plain.Listener.Addr().String()
 		default:
 			addr = "127.0.0.1:1" // nothing listens there
@@ -86,5 +86,6 @@ func TestDowngradeLearnsFromAnswers(t *testing.T) {
 	get(alice, "http://example.com/", "200 plain example.com")
 	broken.Store(false)
 	get(bob, "http://example.com/", "200 plain example.com")
-	get(alice, "http://nohttp.example/", "502 ") // whose certificate is that of another
+	get(alice, "http://nohttp.example.com/", "200 secure nohttp.example.com")
+	get(bob, "http://nohttp.example.com:8080/", "502 ") // there is no https for another port
 }
