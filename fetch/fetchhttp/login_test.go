@@ -62,7 +62,7 @@ func TestStrangersDoNotKeepOutTheUser(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			address, _ := privateProxy(t)
 			o := startOrigin(t, "one", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-			for range 700 { // more than there are places
+			for range 300 { // more than there are places for them
 				c, err := net.Dial("tcp", address)
 				if err != nil {
 					t.Fatal(err)

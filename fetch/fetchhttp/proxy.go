@@ -21,9 +21,8 @@ import (
 // an absolute URL, such as "GET gopher://host/1/menu HTTP/1.0", and CONNECT requests; Serve also
 // accepts SOCKS5. Requests for its own address are those of a gateway (see [NewGateway]).
 //
-// Requests are untrusted, as those of a gateway. Requests for http and https are forwarded with
-// their method, fields and body. Redirects, refusals and error pages are the responses of the
-// server, whose pages are as long as MaxErrorBody of the client's options allows. Resources of other
+// Requests are untrusted, as those of a gateway. Those for http and https, and the responses to them, are
+// forwarded unchanged, except for what concerns one connection (RFC 9110, section 7.6). Resources of other
 // schemes are retrieved with GET and HEAD. Listings become HTML pages without styles, in ASCII.
 type Proxy struct {
 	// Client retrieves resources. It should have no credentials. Its cookie jar is not used: each client
