@@ -13,6 +13,7 @@ type namespaces struct {
 	open       []element
 	foreign    int // open elements of SVG and MathML
 	paragraphs int // open p elements of HTML
+	hidden     int // open elements that hide what is in them
 }
 
 const maxOpen = 512
@@ -30,6 +31,7 @@ type element struct {
 	class class
 	space namespace
 	point integrationPoint
+	hides bool
 }
 
 // An integrationPoint says whether the content of an element of SVG or MathML is HTML.
@@ -53,6 +55,14 @@ func (n *namespaces) innermost() string {
 	return n.open[len(n.open)-1].name
 }
 
+// hide marks the innermost element as one that hides what is in it.
+func (n *namespaces) hide() {
+	if last := &n.open[len(n.open)-1]; !last.hides {
+		last.hides = true
+		n.hidden++
+	}
+}
+
 // push opens an element. If too many are open, those of HTML around it are forgotten, and deeper ones
 // of SVG and MathML are not tracked.
 func (n *namespaces) push(e element) {
@@ -67,6 +77,9 @@ func (n *namespaces) push(e element) {
 }
 
 func (n *namespaces) count(e element, change int) {
+	if e.hides {
+		n.hidden += change
+	}
 	switch {
 	case e.space != inHTML:
 		n.foreign += change

@@ -2,6 +2,8 @@ package links
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"io"
 	"strings"
 
@@ -38,31 +40,63 @@ func Title(r io.Reader, contentType string) string {
 // beginsLine lists the elements that begin a line of text.
 var beginsLine = set("p div br li h1 h2 h3 h4 h5 h6 tr pre blockquote dt dd hr table title")
 
-// Text returns the text of an HTML page without markup, scripts and styles. After an error of r, it
-// returns the text before it.
+// Text returns the text of an HTML page without markup, scripts and styles. Text that people do not see
+// is enclosed in [HiddenBegin] and [HiddenEnd]: that of elements such as template, of elements with the
+// attribute hidden, and of those hidden by styles in the page. Styles of other documents and scripts do
+// not count. After an error of r, Text returns the text before it.
 func Text(r io.Reader, contentType string) (string, error) {
-	m := newMarkup(bufio.NewReader(r), contentType)
-	var b strings.Builder
-	hidden := false // in a script or a style sheet
+	page, err := io.ReadAll(r)
+	m := newMarkup(newBuffered(page), contentType)
+	seen := visibility{readStyles(page, contentType)}
+	var t pageText
+	skipped := false // in a script or a style sheet
 	for m.undecodable == "" {
 		switch m.next() {
 		case html.ErrorToken:
-			return b.String(), m.failure(uri.URI{})
+			t.endMark(false)
+			return t.String(), cmp.Or(err, m.failure(uri.URI{}))
 		case html.TextToken:
-			if !hidden {
-				b.Write(m.text())
+			if !skipped {
+				t.write(string(m.text()), m.tree.hidden > 0)
 			}
 		case html.StartTagToken, html.SelfClosingTagToken:
-			hidden = !m.complete && (m.name == "script" || m.name == "style")
+			skipped = !m.complete && (m.name == "script" || m.name == "style")
+			seen.start(m)
+			t.endMark(m.tree.hidden > 0)
 			if beginsLine[m.name] {
-				b.WriteByte('\n')
+				t.WriteByte('\n')
 			} else {
-				b.WriteByte(' ')
+				t.WriteByte(' ')
 			}
+		case html.EndTagToken:
+			skipped = false
+			t.endMark(m.tree.hidden > 0)
+			t.WriteByte(' ')
 		default:
-			hidden = false
-			b.WriteByte(' ')
+			t.WriteByte(' ')
 		}
 	}
-	return "", nil
+	return "", err
+}
+
+func newBuffered(page []byte) *bufio.Reader { return bufio.NewReader(bytes.NewReader(page)) }
+
+type pageText struct {
+	strings.Builder
+	marked bool // after HiddenBegin
+}
+
+func (t *pageText) write(text string, hidden bool) {
+	if !t.marked && hidden && strings.TrimSpace(text) != "" {
+		t.WriteString(HiddenBegin)
+		t.marked = true
+	}
+	enclosed.WriteString(t, text)
+}
+
+func (t *pageText) endMark(hidden bool) {
+	if t.marked && !hidden {
+		t.WriteString(HiddenEnd)
+		t.marked = false
+	}
 }

@@ -18,12 +18,12 @@ type ceiling struct{ lines, names int }
 // ceilings are the sizes of the rooms when they were last made smaller, rounded up. A commit that raises
 // one says why. A folder belongs to the longest matching room.
 var ceilings = map[string]ceiling{
-	"cmd/urlget":             {14850, 0},
+	"cmd/urlget":             {15100, 0},
 	"serve":                  {5850, 11},
 	"archive":                {9800, 67},
 	"crawl":                  {7200, 56},
 	"protocols":              {34900, 130},
-	"fetch":                  {19650, 275},
+	"fetch":                  {19650, 276},
 	"fetch/driver":           {1870, 38},
 	"fetch/uri":              {3050, 40},
 	"fetch/download":         {6000, 31},
