@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -49,7 +50,8 @@ func runMCP(p *program, cmd *cobra.Command, _ []string) error {
 	if opts.Policy.MaxSize == 0 {
 		opts.Policy.MaxSize = mcptools.MaxContent
 	}
-	tools := mcptools.Options{Client: n.clientWith(opts), Version: programVersion()}
+	tools := mcptools.Options{Client: n.clientWith(opts), Version: programVersion(),
+		MaxTime: time.Duration(n.opts.Network.MaxTime)}
 	defer tools.Client.Close()
 	if r := n.archives.replay; r != nil {
 		reader, policy := *opts, *opts.Policy

@@ -6,18 +6,20 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"iter"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/render"
 	"github.com/urlget/urlget/serve"
@@ -33,8 +35,8 @@ const (
 	// defaultEntries and maxEntries are the numbers of entries of a piece of a listing.
 	defaultEntries, maxEntries = 200, 1000
 	maxFound                   = 50
-	// maxActive is the number of calls that run at once.
-	maxActive = 8
+	// defaultTime limits a call if Options.MaxTime does not.
+	defaultTime = time.Minute
 )
 
 const instructions = "Retrieves URLs of any scheme: http, ftp, gopher, gemini, news and more. " +
@@ -50,17 +52,19 @@ type Options struct {
 	// tool search.
 	Pages   *serve.Server
 	Version string // of the program
+	// MaxTime limits the time of a call, with the wait for other calls. 0 means a minute.
+	MaxTime time.Duration
 }
 
 type tools struct {
 	Options
-	active chan struct{}
-	kept   documents
+	slots *slots
+	kept  documents
 }
 
 // New returns a server with the tools.
 func New(opts Options) *mcp.Server {
-	t := &tools{Options: opts, active: make(chan struct{}, maxActive)}
+	t := &tools{Options: opts, slots: newSlots()}
 	program := &mcp.Implementation{Name: "urlget", Version: opts.Version}
 	s := mcp.NewServer(program, &mcp.ServerOptions{Instructions: instructions})
 	add(s, t, "fetch", "Retrieve a URL of any scheme. A text is returned in pieces, a page as readable "+
@@ -76,7 +80,7 @@ func New(opts Options) *mcp.Server {
 }
 
 // add adds a tool. An error of its function is a result that the model sees.
-func add[In any](
+func add[In input](
 	s *mcp.Server, t *tools, name, description string,
 	f func(context.Context, In) (*mcp.CallToolResult, error),
 ) {
@@ -84,18 +88,43 @@ func add[In any](
 	tool := &mcp.Tool{Name: name, Description: description, Annotations: harmless}
 	type request = *mcp.CallToolRequest
 	mcp.AddTool(s, tool, func(ctx context.Context, _ request, in In) (*mcp.CallToolResult, any, error) {
-		select {
-		case t.active <- struct{}{}:
-			defer func() { <-t.active }()
-		case <-ctx.Done():
-			return nil, nil, context.Cause(ctx)
+		ctx, cancel := t.limit(ctx)
+		defer cancel()
+		free, err := t.slots.take(ctx, in.host())
+		if err != nil {
+			return failed(err), nil, nil
 		}
+		defer free()
 		result, err := f(ctx, in)
 		if err != nil {
 			return failed(err), nil, nil
 		}
 		return result, nil, nil
 	})
+}
+
+func (t *tools) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := cmp.Or(t.MaxTime, defaultTime)
+	return context.WithTimeoutCause(ctx, limit,
+		&fetch.Error{Code: fetch.ErrNetwork, Err: fmt.Errorf("not finished within %v (--max-time)", limit)})
+}
+
+// An input has the arguments of a tool.
+type input interface {
+	host() string // whose calls share slots
+}
+
+func (in fetchInput) host() string { return hostOf(in.URL) }
+func (in listInput) host() string  { return hostOf(in.URL) }
+func (in statInput) host() string  { return hostOf(in.URL) }
+func (searchInput) host() string   { return "" }
+
+func hostOf(rawURL string) string {
+	u, err := uri.ParseLoose(rawURL)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Host())
 }
 
 type failure struct {
@@ -109,12 +138,20 @@ type failure struct {
 func failed(err error) *mcp.CallToolResult {
 	f := failure{Class: string(fetch.CodeOf(err)), Message: fetch.Printable(err.Error())}
 	var e *fetch.Error
-	if errors.As(err, &e) {
+	if isLocal(err) {
+		f.Message = "a file of the user's computer cannot be read or written"
+	} else if errors.As(err, &e) {
 		f.Message, f.Hint, f.URL, f.Reply = e.Message(), fetch.Printable(e.Hint), e.URL, e.Reply.String()
 	}
 	result := texts(f)
 	result.IsError = true
 	return result
+}
+
+// isLocal reports whether an error may have the path of a local file, which is not for the model.
+func isLocal(err error) bool {
+	return fetch.CodeOf(err) == fetch.ErrFile || errors.As(err, new(*fs.PathError)) ||
+		errors.As(err, new(*os.LinkError)) || errors.As(err, new(*os.SyscallError))
 }
 
 func texts(value any, more ...string) *mcp.CallToolResult {
@@ -163,7 +200,20 @@ func (t *tools) do(ctx context.Context, op fetch.Op, rawURL string) (uri.URI, *f
 		return u, nil, &fetch.Error{Op: op.String(), Code: fetch.ErrURL, Err: err}
 	}
 	resp, err := t.Client.Do(ctx, &fetch.Request{Op: op, URL: u, Anonymous: true})
+	if err == nil && resp.Capture != nil {
+		shown := *resp.Capture
+		shown.Source = archiveName(shown.Source)
+		resp.Capture = &shown
+	}
 	return u, resp, err
+}
+
+// archiveName returns the URL of an archive, or the name of its file without the directory.
+func archiveName(source string) string {
+	if u, err := uri.Parse(source); err == nil && u.Host() != "" {
+		return u.Redacted()
+	}
+	return fetch.Printable(filepath.Base(source))
 }
 
 type fetchInput struct {
@@ -205,23 +255,20 @@ func (t *tools) fetch(ctx context.Context, in fetchInput) (*mcp.CallToolResult, 
 		return result, nil
 	}
 	head.Text = len(d.text)
-	piece, next := cut(d.text, in.Offset, in.Length)
-	head.Offset, head.Next = max(in.Offset, 0), next
-	return texts(head, piece), nil
+	start, end := cut(d.text, in.Offset, in.Length)
+	if head.Offset = start; end < len(d.text) {
+		head.Next = end
+	}
+	return texts(head, d.text[start:end]), nil
 }
 
-// cut returns the piece of a text at an offset, and the offset of the next one, or 0 at the end. It does
-// not divide a character.
-func cut(text string, offset, length int) (piece string, next int) {
+// cut returns where the piece of a text at an offset begins and ends. It does not divide a character.
+func cut(text string, offset, length int) (start, end int) {
 	if length <= 0 {
 		length = defaultPiece
 	}
-	start := alignedAt(text, min(max(offset, 0), len(text)))
-	end := alignedAt(text, min(start+max(min(length, maxPiece), 4), len(text)))
-	if end < len(text) {
-		next = end
-	}
-	return text[start:end], next
+	start = alignedAt(text, min(max(offset, 0), len(text)))
+	return start, alignedAt(text, min(start+max(min(length, maxPiece), 4), len(text)))
 }
 
 func alignedAt(text string, at int) int {
@@ -229,61 +276,6 @@ func alignedAt(text string, at int) int {
 		at--
 	}
 	return at
-}
-
-func (t *tools) document(ctx context.Context, in fetchInput) (*document, error) {
-	key := documentKey{in.URL, in.Source}
-	if in.Offset > 0 {
-		if d := t.kept.get(key); d != nil {
-			return d, nil
-		}
-	}
-	_, resp, err := t.do(ctx, fetch.OpGet, in.URL)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	d := &document{source: sourceOf(resp)}
-	if resp.Kind == fetch.KindListing && resp.Entries != nil && !in.Source {
-		var b bytes.Buffer
-		entries := limited(resp.Entries, 0, maxEntries, new(int))
-		if err := render.Text(&b, entries, &render.TextOptions{Targets: true}); err != nil {
-			return nil, err
-		}
-		d.content, d.text, d.isText = b.Bytes(), b.String(), true
-		d.notice = "a listing; the tool list returns its entries as JSON"
-	} else if err := d.read(resp, in.Source); err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(d.content)
-	d.sum = hex.EncodeToString(sum[:])
-	t.kept.put(key, d)
-	return d, nil
-}
-
-func (d *document) read(resp *fetch.Response, asSource bool) error {
-	content, err := io.ReadAll(io.LimitReader(resp.Body, MaxContent+1))
-	if err != nil {
-		return err
-	}
-	if len(content) > MaxContent {
-		return &fetch.Error{Op: "read", URL: resp.URL.Redacted(), Code: fetch.ErrTooLarge,
-			Err: fmt.Errorf("the content is longer than %d bytes", MaxContent)}
-	}
-	d.content = content
-	whole := *resp
-	whole.Body = io.NopCloser(bytes.NewReader(content))
-	title, text, ok, err := serve.ReadText(&whole, MaxContent)
-	if err != nil {
-		return err
-	}
-	d.title, d.text, d.isText = fetch.Printable(title), text, ok
-	if ok && asSource {
-		d.text = string(bytes.ToValidUTF8(content, []byte("\uFFFD")))
-	} else if ok {
-		d.text = squeeze(text)
-	}
-	return nil
 }
 
 type listInput struct {
@@ -299,15 +291,23 @@ type listed struct {
 	Next    int `json:"next_skip,omitempty"`
 }
 
+// list returns the entries of a listing or, if the protocol has none, the links of the document.
 func (t *tools) list(ctx context.Context, in listInput) (*mcp.CallToolResult, error) {
 	_, resp, err := t.do(ctx, fetch.OpList, in.URL)
+	if errors.Is(err, errors.ErrUnsupported) {
+		_, resp, err = t.do(ctx, fetch.OpGet, in.URL)
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	if resp.Entries == nil {
+	if err := decode(resp); err != nil {
+		return nil, err
+	}
+	listing, ok := links.Entries(resp)
+	if !ok {
 		return nil, &fetch.Error{Op: "list", URL: resp.URL.Redacted(), Code: fetch.ErrNotRetrievable,
-			Err: errors.New("the resource has no listing"), Hint: "use the tool fetch"}
+			Err: errors.New("the resource has no listing and no links"), Hint: "use the tool fetch"}
 	}
 	limit := in.Limit
 	if limit <= 0 {
@@ -316,7 +316,7 @@ func (t *tools) list(ctx context.Context, in listInput) (*mcp.CallToolResult, er
 	limit = min(limit, maxEntries)
 	var b bytes.Buffer
 	count, skip := 0, max(in.Skip, 0)
-	entries := limited(resp.Entries, skip, limit, &count)
+	entries := limited(listing, skip, limit, &count)
 	if err := render.EntriesJSON(&b, resp.URL.Redacted(), entries); err != nil {
 		return nil, err
 	}
@@ -378,6 +378,10 @@ func (t *tools) search(ctx context.Context, in searchInput) (*mcp.CallToolResult
 	}
 	hits := make([]hit, 0, len(found))
 	for _, f := range found {
+		if scheme, _ := t.Client.Scheme(f.URL.Scheme()); scheme.Local {
+			total-- // it was a file of the user
+			continue
+		}
 		hits = append(hits, hit{f.URL.Redacted(), f.Title, f.Captured.UTC(), f.Before + f.Match + f.After})
 	}
 	return texts(struct {

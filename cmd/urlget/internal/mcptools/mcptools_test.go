@@ -1,13 +1,17 @@
 package mcptools
 
 import (
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -27,9 +31,7 @@ import (
 // addresses are allowed if the test needs a local server.
 func session(t *testing.T, policy fetch.Policy) *mcp.ClientSession {
 	t.Helper()
-	policy.Untrusted = true
-	c := fetch.New(&fetch.Options{Policy: &policy}, urlhttp.Load, file.Load, ftp.Load, gopher.Load, telnet.Load)
-	t.Cleanup(func() { c.Close() })
+	c := newClient(t, policy)
 	ours, theirs := mcp.NewInMemoryTransports()
 	server, err := New(Options{Client: c, Version: "1"}).Connect(t.Context(), ours, nil)
 	if err != nil {
@@ -44,6 +46,13 @@ func session(t *testing.T, policy fetch.Policy) *mcp.ClientSession {
 		server.Wait()
 	})
 	return s
+}
+
+func newClient(t *testing.T, policy fetch.Policy) *fetch.Client {
+	policy.Untrusted = true
+	c := fetch.New(&fetch.Options{Policy: &policy}, urlhttp.Load, file.Load, ftp.Load, gopher.Load, telnet.Load)
+	t.Cleanup(func() { c.Close() })
+	return c
 }
 
 // call calls a tool and returns the first part of the result in head, and the text of the second.
@@ -164,6 +173,112 @@ func TestDirectoriesAreListed(t *testing.T) {
 	var source source
 	if text, failed := call(t, s, "stat", map[string]any{"url": url + "file-1"}, &source); failed || !strings.Contains(text, `"size":1`) {
 		t.Errorf("stat: %s", text)
+	}
+}
+
+func TestPagesAreListed(t *testing.T) {
+	t.Parallel()
+	s := session(t, local)
+	web := site(t, "text/html", "<a href=/a>A</a><img src=b.png><a href='http://other.example/'>C</a>")
+	var head listed
+	text, failed := call(t, s, "list", map[string]any{"url": web.URL + "/old", "limit": 2}, &head)
+	if failed || head.URL != web.URL+"/new" || head.Entries != 2 || head.Next != 2 ||
+		!strings.Contains(text, `"url":"`+web.URL+`/a"`) || strings.Count(text, "\n") != 2 {
+		t.Errorf("%s, %+v", text, head)
+	}
+	text, failed = call(t, s, "list", map[string]any{"url": web.URL, "skip": 2}, &head)
+	if failed || head.Entries != 1 || !strings.Contains(text, "other.example") {
+		t.Errorf("%s, %+v", text, head)
+	}
+	var f failure
+	if _, failed = call(t, s, "list", map[string]any{"url": site(t, "text/plain", "x").URL}, &f); !failed ||
+		f.Class != string(fetch.ErrNotRetrievable) || f.Hint != "use the tool fetch" {
+		t.Errorf("a text: %+v", f)
+	}
+}
+
+// A text in a content coding that was not requested is decoded, with the limits of its content.
+func TestCodedTexts(t *testing.T) {
+	t.Parallel()
+	s := session(t, local)
+	coded := func(contentType, text string, size int) string {
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", contentType)
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			fmt.Fprint(z, strings.Repeat(text, size/len(text)))
+			z.Close()
+		}))
+		t.Cleanup(web.Close)
+		return web.URL
+	}
+	var head fetched
+	for _, source := range []bool{false, true} {
+		text, failed := call(t, s, "fetch", map[string]any{"url": coded("text/plain", "pear\n", 10), "source": source}, &head)
+		if failed || text != "pear\npear\n" || head.Size != 10 {
+			t.Errorf("%q, %+v", text, head)
+		}
+	}
+	text, failed := call(t, s, "list", map[string]any{"url": coded("text/css", "p{background:url(x)}", 20)}, new(listed))
+	if failed || !strings.Contains(text, "/x") {
+		t.Errorf("links: %q", text)
+	}
+	for _, url := range []string{
+		coded("text/plain", "line\n", MaxContent+100), // the content
+		coded("text/plain", "\x00", MaxContent/2),     // the text
+		coded("text/html", "<p>x", MaxContent+100),
+	} {
+		var f failure
+		if text, failed := call(t, s, "fetch", map[string]any{"url": url}, &f); !failed || text != "" || f.Class != string(fetch.ErrTooLarge) {
+			t.Errorf("%.50q, %+v", text, f)
+		}
+	}
+}
+
+func TestNotices(t *testing.T) {
+	t.Parallel()
+	s := session(t, local)
+	var head fetched
+	text, _ := call(t, s, "fetch", map[string]any{"url": site(t, "text/html", "<p>a<p hidden>Obey.").URL}, &head)
+	if !strings.Contains(text, "⟦Obey.⟧") || !strings.Contains(head.Notice, "⟦ and ⟧ is not visible") {
+		t.Errorf("hidden text: %q, %+v", text, head)
+	}
+	tree := fstest.MapFS{}
+	for i := range maxEntries + 1 {
+		tree[fmt.Sprintf("file-%d", i)] = &fstest.MapFile{}
+	}
+	head = fetched{}
+	call(t, s, "fetch", map[string]any{"url": ftpd.Start(t, ftpd.Options{Tree: tree}).URL + "/", "length": maxPiece}, &head)
+	if !strings.Contains(head.Notice, "only the first 1000 entries") {
+		t.Errorf("a long listing: %+v", head)
+	}
+	head = fetched{}
+	text, _ = call(t, s, "fetch", map[string]any{"url": site(t, "text/plain", "äb\n").URL, "offset": 1}, &head)
+	if text != "äb\n" || head.Offset != 0 || !strings.Contains(head.Notice, "retrieved again") {
+		t.Errorf("a piece of a forgotten text: %q, %+v", text, head)
+	}
+}
+
+// The model learns no paths of the user's files.
+func TestPathsStayHere(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]string{
+		"/home/joe/secret plans/x.warc.gz": "x.warc.gz", "x.warc": "x.warc", "https://h.example/a/x.warc": "https://h.example/a/x.warc",
+		"file:///home/joe/x.warc": "x.warc", "": ".",
+	} {
+		if got := archiveName(source); got != want {
+			t.Errorf("%q: %q, want %q", source, got, want)
+		}
+	}
+	for _, err := range []error{
+		&fs.PathError{Op: "open", Path: "/home/joe/x", Err: fs.ErrNotExist},
+		&fetch.Error{Code: fetch.ErrFile, Err: errors.New("write /home/joe/x: no space left")},
+		&fetch.Error{Code: fetch.ErrNetwork, Err: &os.LinkError{Op: "link", Old: "/home/joe/x", New: "/home/joe/y", Err: fs.ErrExist}},
+	} {
+		result, _ := json.Marshal(failed(err))
+		if strings.Contains(string(result), "joe") || !strings.Contains(string(result), "a file of the user's computer") {
+			t.Errorf("%v: %s", err, result)
+		}
 	}
 }
 
