@@ -18,7 +18,7 @@ type ceiling struct{ lines, names int }
 // ceilings are the sizes of the rooms when they were last made smaller, rounded up. A commit that raises
 // one says why. A folder belongs to the longest matching room.
 var ceilings = map[string]ceiling{
-	"cmd/urlget":             {15100, 0},
+	"cmd/urlget":             {15200, 0},
 	"serve":                  {5850, 11},
 	"archive":                {9800, 67},
 	"crawl":                  {7200, 56},

@@ -102,7 +102,7 @@ var layers = []layer{
 		{packages: "fetch/middleware/otel", imports: core, modules: []string{"go.opentelemetry.io/otel"}},
 		{packages: "fetch/fetchfs", imports: core},
 		{packages: "fetch/member", imports: append(core[:len(core):len(core)], "fetch/driver"), modules: []string{"github.com/klauspost/compress"}},
-		{packages: "fetch/fetchhttp", imports: core, modules: []string{"golang.org/x/net/webdav", "golang.org/x/net/http/httpguts"}},
+		{packages: "fetch/fetchhttp", imports: core, modules: []string{"golang.org/x/net/http/httpguts"}},
 		{packages: "archive/internal/digest"},
 		{packages: "archive/internal/httprecord", modules: []string{"github.com/andybalholm/brotli", "golang.org/x/net/http/httpguts"}},
 		{packages: "archive/internal/record", imports: core},
