@@ -228,7 +228,8 @@ func drift(format string, args ...any) error {
 		Err: fmt.Errorf(format, args...), Hint: "use urlget lock --update to accept the new content"}
 }
 
-// newLock returns the line for a retrieved URL. Its name is the one that get would save.
+// newLock returns the line for a retrieved URL. Its name is the one that get would save, without a dot or
+// a dash at its beginning.
 func (k *locker) newLock(t *task, res *job.Result, resp *fetch.Response) *download.Manifest {
 	l := &download.Manifest{Size: res.Size, Checksum: sha256Prefix + res.SHA256, Time: time.Now(),
 		URLs: []uri.URI{t.URL.WithoutPassword().WithoutFragment()}}
@@ -241,7 +242,7 @@ func (k *locker) newLock(t *task, res *job.Result, resp *fetch.Response) *downlo
 	}
 	l.Name = strings.TrimPrefix(t.Output, "./")
 	if l.Name == "" || strings.HasSuffix(l.Name, "/") {
-		l.Name += download.Name(t.URL, &resp.Meta)
+		l.Name += fetch.SafeName(download.Name(t.URL, &resp.Meta))
 	}
 	k.addMirrors(l, metalink.Mirrors(resp.URL, resp.Header))
 	return l

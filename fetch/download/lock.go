@@ -113,17 +113,18 @@ func (l *lockLine) check() error {
 			return errors.New("a URL has a password, which does not belong in a lock file")
 		}
 	}
-	return CheckName(l.Name)
+	return checkListed(l.Name)
 }
 
 // ReadLocks yields the lines of a lock file. It skips empty lines and comments, which begin with "#".
-// The first line must be "# urlget lock 1", and two lines must not have the same name. An error is yielded
-// last, with a Manifest that has only the number of its line.
+// The first line must be "# urlget lock 1". Names are held to the rules for names from servers
+// ([fetch.SafeName]), and two lines must not have the same name, or names that differ in case only. An
+// error is yielded last, with a Manifest that has only the number of its line.
 func ReadLocks(r io.Reader) iter.Seq2[*Manifest, error] {
 	return func(yield func(*Manifest, error) bool) {
 		lines := bufio.NewScanner(r)
 		lines.Buffer(nil, maxLockLine)
-		names := make(map[string]int)
+		var names listedNames
 		n := 0
 		for lines.Scan() {
 			n++
@@ -136,14 +137,15 @@ func ReadLocks(r io.Reader) iter.Seq2[*Manifest, error] {
 			if err == nil {
 				m, err = parseLock(text)
 			}
-			if err == nil && names[m.Name] > 0 {
-				err = fmt.Errorf("line %d has the name %q too", names[m.Name], m.Name)
+			if err == nil {
+				err = names.check(m.Name)
 			}
 			if err != nil {
 				yield(&Manifest{Line: n}, err)
 				return
 			}
-			m.Line, names[m.Name] = n, n
+			m.Line = n
+			names.add(m.Name, n)
 			if !yield(m, nil) {
 				return
 			}
@@ -179,31 +181,36 @@ func checkLockHeader(number int, text string) error {
 // A LockWriter writes a lock file. Its W must be set.
 type LockWriter struct {
 	W     io.Writer
-	names map[string]bool // nil before the first line
+	names listedNames
+	lines int
 }
 
-// Write writes m as a line. If an earlier line has the same name, Write first changes m.Name to the name
-// that [NewName] would choose: NAME.1, or NAME.2 and so on. If m is nil, it writes only the first line of
+// Write writes m as a line. If an earlier line has the same name, apart from case, Write first changes
+// m.Name to NAME.1, or NAME.2 and so on, as [NewName] does. If m is nil, it writes only the first line of
 // the file, unless that is written already.
 func (w *LockWriter) Write(m *Manifest) error {
-	if w.names == nil {
-		w.names = make(map[string]bool)
+	if w.lines == 0 {
 		if _, err := io.WriteString(w.W, lockHeader+"\n"); err != nil {
 			return err
 		}
+		w.lines++
 	}
 	if m == nil {
 		return nil
 	}
 	dir, base := path.Split(m.Name)
-	for n := 1; w.names[m.Name] && n < maxNumber; n++ {
-		m.Name = dir + numbered(base, n)
+	for n := 1; w.names.clash(m.Name) > 0 && n < maxNumber; n++ {
+		m.Name = dir + fetch.SafeName(numbered(base, n)) // which may be shorter
 	}
 	text, err := m.LockLine()
+	if err == nil {
+		err = w.names.check(m.Name)
+	}
 	if err != nil {
 		return err
 	}
-	w.names[m.Name] = true
+	w.lines++
+	w.names.add(m.Name, w.lines)
 	_, err = w.W.Write(append(text, '\n'))
 	return err
 }

@@ -87,6 +87,30 @@ func TestReadLocksRefuses(t *testing.T) {
 		"a name that climbs":    {header + line(`"a"`, `"../a"`), "does not name a file below"},
 		"an absolute name":      {header + line(`"a"`, `"/a"`), "does not name a file below"},
 		"a directory":           {header + line(`"a"`, `"a/"`), "not a path of names"},
+		"a hidden file":         {header + line(`"a"`, `".bashrc"`), `a safe one is "_.bashrc"`},
+		"a hidden directory":    {header + line(`"a"`, `".ssh/config"`), "is not a safe name"},
+		"an option":             {header + line(`"a"`, `"-rf"`), "is not a safe name"},
+		"a line break":          {header + line(`"a"`, `"a\nb"`), "is not a safe name"},
+		"a carriage return":     {header + line(`"a"`, `"a\r"`), "is not a safe name"},
+		"a NUL":                 {header + line(`"a"`, `"a\u0000"`), "is not a path of names"},
+		"an escape":             {header + line(`"a"`, `"a\u001b[2J"`), "is not a safe name"},
+		"a reversed name":       {header + line(`"a"`, `"a\u202egpj.exe"`), "is not a safe name"},
+		"a device":              {header + line(`"a"`, `"d/Con.txt"`), `a safe one is "d/_Con.txt"`},
+		"a Windows path":        {header + line(`"a"`, `"C:\\x"`), "is not a safe name"},
+		"a backslash":           {header + line(`"a"`, `"..\\x"`), "is not a safe name"},
+		"a stream":              {header + line(`"a"`, `"a:b"`), "is not a safe name"},
+		"a dot at the end":      {header + line(`"a"`, `"a."`), "is not a safe name"},
+		"a blank at the end":    {header + line(`"a"`, `"a "`), "is not a safe name"},
+		"a home directory":      {header + line(`"a"`, `"~/x"`), "is not a safe name"},
+		"two slashes":           {header + line(`"a"`, `"a//b"`), "is not a path of names"},
+		"a dot":                 {header + line(`"a"`, `"./a"`), "is not a path of names"},
+		"a partial file":        {header + line(`"a"`, `"a.part"`), "as partial files do"},
+		"a record":              {header + line(`"a"`, `"a.PART.json"`), "as partial files do"},
+		"a long name":           {header + line(`"a"`, `"`+strings.Repeat("x", 241)+`"`), "is not a safe name"},
+		"names by case":         {header + line(`"a"`, `"README"`) + line(`"a"`, `"ReadMe"`), `line 2 has the name "ReadMe" too`},
+		"names by case, Kelvin": {header + line(`"a"`, `"k"`) + line(`"a"`, `"\u212a"`), "line 2 has the name"},
+		"a file as directory":   {header + line(`"a"`, `"d"`) + line(`"a"`, `"D/x/y"`), `"D/x/y" is below the file of line 2`},
+		"a directory as file":   {header + line(`"a"`, `"d/x/y"`) + line(`"a"`, `"d/X"`), `line 2 has the name "d/X" too`},
 		"no size":               {header + line(`"size"`, `"bytes"`), "size is missing"},
 		"a size below 0":        {header + line(`:0,`, `:-1,`), "negative"},
 		"no digest":             {header + line(`"sha256"`, `"sha1"`), "not a SHA-256"},
@@ -109,6 +133,34 @@ func TestReadLocksRefuses(t *testing.T) {
 		if last == nil || !strings.Contains(last.Error(), tt.err) {
 			t.Errorf("%s: error %v, want %s", name, last, tt.err)
 		}
+	}
+}
+
+// What a LockWriter writes, ReadLocks reads.
+func TestNamesOfLines(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 236) + ".txt"
+	var out strings.Builder
+	w := &download.LockWriter{W: &out}
+	for _, name := range []string{"README", "readme", "ReadMe", "d/x", "D", long, long} {
+		m := &download.Manifest{Name: name, Checksum: "sha256:" + emptySum, URLs: []uri.URI{uri.MustParse("http://h.example/")}}
+		if err := w.Write(m); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	err := w.Write(&download.Manifest{Name: "readme/x", Checksum: "sha256:" + emptySum, URLs: []uri.URI{uri.MustParse("http://h.example/")}})
+	if err == nil || err.Error() != `"readme/x" is below the file of line 2` {
+		t.Error(err)
+	}
+	var names []string
+	for l, err := range download.ReadLocks(strings.NewReader(out.String())) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, l.Name)
+	}
+	if got := strings.Join(names[:6], " "); got != "README readme.1 ReadMe.2 d/x D.1 "+long || len(names) != 7 || len(names[6]) != 240 {
+		t.Errorf("%q", names)
 	}
 }
 

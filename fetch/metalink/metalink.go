@@ -243,10 +243,11 @@ func (p *parser) document() ([]file, error) {
 		if err != nil {
 			return err
 		}
-		if names[f.name] {
+		saved := strings.ToLower(safePath(f.name)) // some file systems ignore case
+		if names[saved] {
 			return fmt.Errorf("two files are named %q", f.name)
 		}
-		if names[f.name] = true; len(files) == maxFiles {
+		if names[saved] = true; len(files) == maxFiles {
 			return errTooLarge
 		}
 		files = append(files, *f)

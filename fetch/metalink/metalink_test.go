@@ -57,6 +57,8 @@ func TestParseRefusesOtherDocuments(t *testing.T) {
 		"one that does inside": {document(`<file name="a/../../b"/>`), "is not a valid file name"},
 		"an absolute name":     {document(`<file name="/etc/passwd"/>`), "is not a valid file name"},
 		"a backslash":          {document(`<file name="a\b"/>`), "is not a valid file name"},
+		"names by case":        {document(`<file name="d/README"/><file name="D/readme"/>`), "two files are named"},
+		"names made equal":     {document(`<file name=".a"/><file name="_.a"/>`), "two files are named"},
 		"one name twice":       {document(`<file name="a"/><file name="a"/>`), "two files are named"},
 		"a size below 0":       {document(`<file name="a"><size>-1</size></file>`), "is not a size"},
 		"a short hash":         {document(`<file name="a"><hash type="sha-256">00</hash></file>`), "is not a hash of type sha-256"},

@@ -26,7 +26,7 @@ var ceilings = map[string]ceiling{
 	"fetch":                  {19650, 276},
 	"fetch/driver":           {1870, 38},
 	"fetch/uri":              {3050, 40},
-	"fetch/download":         {6000, 31},
+	"fetch/download":         {6100, 31},
 	"internal":               {10500, 0},
 	"queue":                  {8850, 68},
 	"queue/cmd/urlget-queue": {3500, 0},
