@@ -9,6 +9,14 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
+// plainName returns the name of a member without "./". Many programs begin each name with it.
+func plainName(name string) string {
+	for strings.HasPrefix(name, "./") {
+		name = strings.TrimLeft(name[2:], "/")
+	}
+	return name
+}
+
 // isSafe reports whether name stays below the directory to which it is relative, and has no control
 // character that a protocol or a file system could misread. Backslashes and drive letters count, as
 // on Windows.

@@ -2,6 +2,7 @@ package member
 
 import (
 	"archive/tar"
+	"bytes"
 	"io"
 	"strings"
 
@@ -9,8 +10,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// serveTar returns the response to req from a tar file. If it has several members of one name, the
-// first one counts: later ones are not read.
+// serveTar returns the response to req from a tar file.
 func (a *archive) serveTar(req *fetch.Request, name string) (*fetch.Response, error) {
 	t, err := a.tar()
 	if err != nil {
@@ -19,21 +19,100 @@ func (a *archive) serveTar(req *fetch.Request, name string) (*fetch.Response, er
 	if isDir(name) {
 		return a.serveTarDir(req, t, name)
 	}
-	for {
+	m, err := a.findInTar(t, name, req.Op == fetch.OpGet)
+	if err != nil {
+		return nil, err
+	}
+	return a.serveTarFile(req, m)
+}
+
+// A tarMember is a member with its content, if that is short, or else the reader of it.
+type tarMember struct {
+	*tar.Header
+	number  int // of its header in the archive, from 0
+	content io.Reader
+}
+
+// maxKept limits the content of a member that is kept while the later ones are searched, in bytes.
+const maxKept = 4 << 20
+
+// findInTar returns the member of a name. If several have it, the last one counts, as for programs that
+// extract them in order; so all headers are read. The content of a long member is read again if the
+// archive has ranges, or else passed on: a later member of that name is then an error at its end.
+func (a *archive) findInTar(t *tar.Reader, name string, withContent bool) (found *tarMember, err error) {
+	inDir := false
+	for i := 0; ; i++ {
 		h, err := t.Next()
 		if err == io.EOF {
-			return nil, a.notFound(name)
+			break
 		}
 		if err != nil {
 			return nil, err
 		}
-		switch found := tarName(h); {
-		case found == name:
-			return a.serveTarFile(req, t, h)
-		case strings.HasPrefix(found, name+"/"):
-			err := fail(fetch.ErrRefused, "it is a directory: %s", join(a.url, name+"/").Redacted())
-			err.Reason.Kind = fetch.ReasonDirectory
-			return nil, err
+		inDir = inDir || strings.HasPrefix(tarName(h), name+"/")
+		if tarName(h) != name {
+			continue
+		}
+		found = &tarMember{Header: h, number: i}
+		switch {
+		case !withContent:
+		case h.Size <= maxKept:
+			content, err := io.ReadAll(t)
+			if err != nil {
+				return nil, err
+			}
+			found.content = bytes.NewReader(content)
+		case a.format != formatTar || !a.Ranges():
+			found.content = &lastOfName{t, t, name}
+			return found, nil
+		}
+	}
+	switch {
+	case found == nil && inDir:
+		err := fail(fetch.ErrRefused, "it is a directory: %s", join(a.url, name+"/").Redacted())
+		err.Reason.Kind = fetch.ReasonDirectory
+		return nil, err
+	case found == nil:
+		return nil, a.notFound(name)
+	case withContent && found.content == nil:
+		found.content, err = a.reread(found.number)
+	}
+	return found, err
+}
+
+// reread returns the content of a member by the number of its header.
+func (a *archive) reread(number int) (io.Reader, error) {
+	if _, err := a.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	t, err := a.tar()
+	for i := 0; i <= number && err == nil; i++ {
+		_, err = t.Next()
+	}
+	return t, err
+}
+
+// A lastOfName is the content of a member. At its end, no later member may have the name.
+type lastOfName struct {
+	io.Reader
+	archive *tar.Reader
+	name    string
+}
+
+func (r *lastOfName) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != io.EOF {
+		return n, err
+	}
+	for {
+		h, err := r.archive.Next()
+		if err != nil {
+			return n, err // io.EOF at the end
+		}
+		if tarName(h) == r.name {
+			err := fail(fetch.ErrProtocol, "a later member has the name %q too", r.name)
+			err.Hint = hintWhole
+			return n, err
 		}
 	}
 }
@@ -67,14 +146,7 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// tarName returns the name of a member. Many programs begin each name with "./".
-func tarName(h *tar.Header) string {
-	name := h.Name
-	for strings.HasPrefix(name, "./") {
-		name = strings.TrimLeft(name[2:], "/")
-	}
-	return name
-}
+func tarName(h *tar.Header) string { return plainName(h.Name) }
 
 func (a *archive) tarEntry(h *tar.Header) fetch.Entry {
 	size := int64(-1)
@@ -84,19 +156,19 @@ func (a *archive) tarEntry(h *tar.Header) fetch.Entry {
 	return entry(a.url, tarName(h), size, h.ModTime)
 }
 
-func (a *archive) serveTarFile(req *fetch.Request, t *tar.Reader, h *tar.Header) (*fetch.Response, error) {
-	resp, err := respond(req, a.tarEntry(h))
+func (a *archive) serveTarFile(req *fetch.Request, m *tarMember) (*fetch.Response, error) {
+	resp, err := respond(req, a.tarEntry(m.Header))
 	if err != nil {
 		return nil, err
 	}
 	if err := unmodified(req, resp.Validator); err != nil {
 		return nil, err
 	}
-	switch h.Typeflag {
+	switch m.Typeflag {
 	case tar.TypeReg, tar.TypeGNUSparse:
-		resp.Size = h.Size
+		resp.Size = m.Size
 	case tar.TypeSymlink, tar.TypeLink:
-		return nil, unsupported("the member is a link to %q", h.Linkname)
+		return nil, unsupported("the member is a link to %q", m.Linkname)
 	default:
 		return nil, unsupported("the member is not a file")
 	}
@@ -104,7 +176,7 @@ func (a *archive) serveTarFile(req *fetch.Request, t *tar.Reader, h *tar.Header)
 		a.Close()
 		return resp, nil
 	}
-	resp.Body = &body{Reader: t, archive: a}
+	resp.Body = &body{Reader: m.content, archive: a}
 	return resp, nil
 }
 

@@ -53,6 +53,51 @@ func TestDamagedTarFiles(t *testing.T) {
 	}
 }
 
+// The last of several members of one name counts, as tar leaves it.
+func TestLastMemberOfAName(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("long ", 1<<20)
+	for _, tt := range []struct {
+		name  string
+		files []file
+		want  string
+	}{
+		{"short", []file{{"m", "first"}, {"other", "x"}, {"m", "second"}, {"./m", "third"}, {"M", "upper"}}, "third"},
+		{"to empty", []file{{"m", "first"}, {"m", ""}}, ""},
+		{"long, then short", []file{{"m", long}, {"m", "second"}}, "second"},
+		{"short, then long", []file{{"m", "first"}, {"m", long}, {"m/", ""}}, long},
+		{"only one, long", []file{{"a", "x"}, {"m", long}, {"z", "x"}}, long},
+		{"in front of a directory", []file{{"m", "first"}, {"m/below", "x"}}, "first"},
+	} {
+		plain := tarOf(t, tt.files...)
+		for name, data := range map[string][]byte{"x.tar": plain, "x.tgz": gzipOf(plain), "x.tar.zst": zstdOf(plain)} {
+			for _, noRanges := range []bool{false, true} {
+				s := &store{files: map[string][]byte{name: data}, noRanges: noRanges}
+				c := s.client(nil, member.Options{})
+				got, err := get(t, c, "x-store:"+name+"!/m")
+				if (name != "x.tar" || noRanges) && tt.name == "long, then short" {
+					if wantCode(t, name, err, fetch.ErrProtocol); err == nil || !strings.Contains(err.Error(), `a later member has the name "m" too`) {
+						t.Error(err)
+					}
+				} else if err != nil || got != tt.want {
+					t.Errorf("%s in %s (no ranges: %v): %.20q, %v", tt.name, name, noRanges, got, err)
+				}
+				if m, err := stat(t, c, "x-store:"+name+"!/m"); err != nil || m.Size != int64(len(tt.want)) {
+					t.Errorf("%s in %s: %+v, %v", tt.name, name, m, err)
+				}
+			}
+		}
+	}
+	// The last may be no file.
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	w.WriteHeader(&tar.Header{Name: "m", Typeflag: tar.TypeReg})
+	w.WriteHeader(&tar.Header{Name: "m", Typeflag: tar.TypeLink, Linkname: "x"})
+	w.Close()
+	_, err := get(t, (&store{files: map[string][]byte{"x.tar": b.Bytes()}}).client(nil, member.Options{}), "x-store:x.tar!/m")
+	wantCode(t, "a link", err, fetch.ErrNotRetrievable)
+}
+
 // Headers are read by ranges, and the contents between them are not.
 func TestTarListingSkipsContents(t *testing.T) {
 	t.Parallel()

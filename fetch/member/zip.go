@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"strings"
 
@@ -47,7 +48,7 @@ func (a *archive) serveZip(req *fetch.Request, name string) (*fetch.Response, er
 	a.Close()
 	var found []*zip.File
 	for _, f := range files {
-		if strings.HasPrefix(f.Name, below) && !strings.HasSuffix(f.Name, "/") {
+		if strings.HasPrefix(plainName(f.Name), below) && !strings.HasSuffix(f.Name, "/") {
 			found = append(found, f)
 		}
 	}
@@ -76,7 +77,7 @@ func (a *archive) serveZip(req *fetch.Request, name string) (*fetch.Response, er
 // of one name counts, so that is an error.
 func find(files []*zip.File, name string) (found *zip.File, err error) {
 	for _, f := range files {
-		if f.Name != name {
+		if plainName(f.Name) != name {
 			continue
 		}
 		if found != nil {
@@ -92,7 +93,7 @@ func (a *archive) zipEntry(f *zip.File) fetch.Entry {
 	if f.UncompressedSize64 <= math.MaxInt64 {
 		size = int64(f.UncompressedSize64)
 	}
-	return entry(a.url, f.Name, size, f.Modified)
+	return entry(a.url, plainName(f.Name), size, f.Modified)
 }
 
 // The general purpose bit of encrypted files (APPNOTE.TXT, section 4.4.4).
@@ -118,8 +119,13 @@ func (a *archive) serveFile(req *fetch.Request, f *zip.File) (*fetch.Response, e
 		a.Close()
 		return resp, nil
 	}
-	if f.Flags&encrypted != 0 {
+	switch mode := f.Mode(); {
+	case f.Flags&encrypted != 0:
 		return nil, unsupported("the member is encrypted")
+	case mode&fs.ModeSymlink != 0:
+		return nil, unsupported("the member is a link")
+	case !mode.IsRegular():
+		return nil, unsupported("the member is not a file")
 	}
 	switch f.Method {
 	case zip.Store, zip.Deflate, zstdMethod, deprecatedZstdMethod:

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io"
+	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,6 +77,9 @@ func TestDamagedAndHostileZipFiles(t *testing.T) {
 		{name: "wrong CRC", data: rawZip(t, zip.FileHeader{CRC32: crc + 1}, "content"), code: fetch.ErrChecksum},
 		{name: "shorter than stated", data: rawZip(t, zip.FileHeader{CRC32: crc, UncompressedSize64: 8}, "content"), code: fetch.ErrTruncated},
 		{name: "encrypted", data: rawZip(t, zip.FileHeader{CRC32: crc, Flags: 1}, "content"), code: fetch.ErrNotRetrievable, says: "encrypted"},
+		{name: "a link", data: rawZip(t, withMode(fs.ModeSymlink|0o777, crc), "content"), code: fetch.ErrNotRetrievable, says: "is a link"},
+		{name: "a device", data: rawZip(t, withMode(fs.ModeDevice|0o666, crc), "content"), code: fetch.ErrNotRetrievable, says: "not a file"},
+		{name: "a name with a dot", data: zipOf(t, file{"./m", "1"}, file{"m", "2"}), code: fetch.ErrProtocol, says: "several members"},
 		{name: "unknown method", data: rawZip(t, zip.FileHeader{CRC32: crc, Method: 14}, "content"), code: fetch.ErrNotRetrievable, says: "compression method 14"},
 		{name: "two of one name", data: zipOf(t, file{"m", "1"}, file{"m", "2"}), code: fetch.ErrProtocol, says: "several members"},
 		{name: "cut", data: good[:len(good)-30], code: fetch.ErrProtocol},
@@ -100,6 +105,31 @@ func TestDamagedAndHostileZipFiles(t *testing.T) {
 }
 
 // A server may state any size, and return records without end.
+func withMode(mode fs.FileMode, crc uint32) zip.FileHeader {
+	h := zip.FileHeader{CRC32: crc}
+	h.SetMode(mode)
+	return h
+}
+
+// Members whose names begin with "./" are those without it, as programs extract them.
+func TestNamesBeginningWithADot(t *testing.T) {
+	t.Parallel()
+	files := []file{{"./a/b.txt", "b"}, {".//./top", "top"}}
+	s := &store{files: map[string][]byte{"x.zip": zipOf(t, files...), "x.tar": tarOf(t, files...)}}
+	c := s.client(nil, member.Options{})
+	for name := range s.files {
+		list, err := names(t, c, "x-store:"+name+"!/")
+		if err != nil || !slices.Equal(list, []string{"a/b.txt", "top"}) {
+			t.Errorf("%s: %q, %v", name, list, err)
+		}
+		if got, err := get(t, c, "x-store:"+name+"!/a/b.txt"); err != nil || got != "b" {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+		_, err = get(t, c, "x-store:"+name+"!/./top")
+		wantCode(t, name, err, fetch.ErrNotFound)
+	}
+}
+
 func TestEndlessDirectory(t *testing.T) {
 	t.Parallel()
 	record := make([]byte, 46)
@@ -131,7 +161,7 @@ func TestZipOverServerWithoutRanges(t *testing.T) {
 
 func TestUnsafeNamesAreShownAsErrors(t *testing.T) {
 	t.Parallel()
-	unsafe := []string{"../up", "/absolute", "a/../../up", "a\nb", "a\r", "nul\x00", `..\up`, `\absolute`, `C:\x`, "c:x", "a//b", "./a", "."}
+	unsafe := []string{"../up", "/absolute", "a/../../up", "a\nb", "a\r", "nul\x00", `..\up`, `\absolute`, `C:\x`, "c:x", "a//b", "a/./b", "."}
 	var files []file
 	for _, name := range unsafe {
 		files = append(files, file{name, "x"})
