@@ -244,10 +244,14 @@ func declarations(block string) map[string]string {
 func hidesText(style map[string]string) bool {
 	is := func(property string, values ...string) bool { return slices.Contains(values, style[property]) }
 	begins := func(property, start string) bool { return strings.HasPrefix(style[property], start) }
+	shift := translation(style["transform"])
 	switch {
 	case is("display", "none"), is("visibility", "hidden", "collapse"), is("content-visibility", "hidden"),
-		is("color", "transparent"), begins("transform", "scale(0)"), begins("clip", "rect("),
-		begins("clip-path", "inset(50%"), begins("clip-path", "inset(100%"), begins("clip-path", "circle(0"),
+		isTransparent(style["color"]), isTransparent(style["-webkit-text-fill-color"]),
+		begins("filter", "opacity(0"), begins("font", "0/"), begins("font", "0 "), begins("font", "0px"),
+		begins("transform", "scale(0"), begins("transform", "scalex(0"), begins("transform", "scaley(0"),
+		is("scale", "0"), begins("clip", "rect("), begins("clip-path", "circle(0"),
+		begins("clip-path", "inset(50%"), begins("clip-path", "inset(100%"), atMost(shift, -500),
 		atMost(style["font-size"], 1), atMost(style["opacity"], 0.05), atMost(style["text-indent"], -500):
 		return true
 	}
@@ -270,16 +274,41 @@ func hidesText(style map[string]string) bool {
 	return paper != "" && colour(style["color"]) == colour(paper)
 }
 
+// isTransparent reports whether a colour is one without opacity (CSS Color Module Level 4).
+func isTransparent(value string) bool {
+	value = strings.ReplaceAll(value, " ", "")
+	if digits, ok := strings.CutPrefix(value, "#"); ok {
+		return len(digits) == 4 && digits[3] == '0' || len(digits) == 8 && digits[6:] == "00"
+	}
+	_, arguments, _ := strings.Cut(strings.TrimSuffix(value, ")"), "(")
+	last := strings.LastIndexAny(arguments, ",/")
+	isAlpha := strings.Count(arguments, ",") == 3 || strings.Contains(arguments, "/")
+	return value == "transparent" || isAlpha && atMost(arguments[last+1:], 0.05)
+}
+
+// translation returns the first length of a transform that moves, or "".
+func translation(transform string) string {
+	if !strings.HasPrefix(transform, "translate") {
+		return ""
+	}
+	_, arguments, _ := strings.Cut(transform, "(")
+	return strings.TrimSpace(arguments[:max(strings.IndexAny(arguments, ",)"), 0)])
+}
+
 // atMost reports whether a value is a length or number in pixels, ems or percent of at most limit.
 func atMost(value string, limit float64) bool {
+	value = strings.TrimSuffix(strings.TrimPrefix(value, "calc("), ")")
 	number := strings.TrimRight(value, "abcdefghijklmnopqrstuvwxyz%")
 	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	unit := value[min(len(number), len(value)):]
 	if limit > 0 && limit >= 1 && unit != "px" && unit != "pt" { // 1em is readable
 		limit = 0
 	}
-	if unit == "em" || unit == "rem" || unit == "%" || unit == "vw" || unit == "vh" {
+	switch unit {
+	case "em", "rem":
 		n *= 16
+	case "%", "vw", "vh":
+		n *= 5 // as on a small screen
 	}
 	return err == nil && n <= limit
 }

@@ -30,6 +30,13 @@ func TestHiddenTextIsMarked(t *testing.T) {
 		{"<style>li{display:none}</style><ul><li>b</ul><p>c", "⟦b⟧ c"},
 		{"<template>b</template><noscript>b</noscript><dialog>b</dialog><dialog open>c</dialog>", "⟦b⟧ ⟦b⟧ ⟦b⟧ c"},
 		{"<svg><desc>b</desc><text>c</text></svg>", "⟦b⟧ c"},
+		{"<i style='font:0/0 a'>b</i><i style='font:12px/1 a'>c</i>", "⟦b⟧ c"},
+		{"<i style='color:#0000'>b</i><i style='color:rgba(1, 2, 3, 0)'>b</i><i style='color:rgb(0 0 0 / 0%)'>b</i>", "⟦b⟧ ⟦b⟧ ⟦b⟧"},
+		{"<i style='color:rgba(0,0,0,.9)'>c</i><i style='color:rgb(9,9,0)'>c</i><i style='color:#f00'>c</i>", "c c c"},
+		{"<i style='-webkit-text-fill-color:transparent'>b</i><i style='filter:opacity(0)'>b</i>", "⟦b⟧ ⟦b⟧"},
+		{"<i style='transform:translateX(-9999px)'>b</i><i style='transform:translate(-50%,0)'>c</i>", "⟦b⟧ c"},
+		{"<i style='font-size:calc(0px)'>b</i><i style='opacity:0%'>b</i><i style='scale:0'>b</i>", "⟦b⟧ ⟦b⟧ ⟦b⟧"},
+		{"<i style=';;:;a:'>c</i><i style='color'>c</i><i style='transform:translate('>c</i><i style='color:rgba('>c</i>", "c c c c"},
 		// The end of a hidden element is that of browsers.
 		{"<b><div hidden>b</b>b</div>c", "⟦b b⟧ c"},
 		{"<div hidden></p></section>b</div>c", "⟦b⟧ c"},
@@ -51,4 +58,25 @@ func TestHiddenTextIsMarked(t *testing.T) {
 	if got = strings.Join(strings.Fields(got), " "); got != "⟦b b⟧ c" || err != nil {
 		t.Errorf("XHTML: %q, %v", got, err)
 	}
+}
+
+// FuzzText checks that the marks of hidden text are in pairs.
+func FuzzText(f *testing.F) {
+	f.Add("<style>.a,#b>c{display:no/**/ne}@media screen{d{color:rgba(0,0,0,0)}}</style><p class=a>x<p id=b hidden>y</p>⟧")
+	f.Add("<svg><desc>a<template>b</svg><i style='\\64 isplay:none;transform:translate(-9in'>c")
+	f.Fuzz(func(t *testing.T, page string) {
+		for _, contentType := range []string{"text/html", "application/xhtml+xml"} {
+			text, err := links.Text(strings.NewReader(page), contentType)
+			for err == nil && text != "" {
+				var found bool
+				var hidden string
+				if _, text, found = strings.Cut(text, links.HiddenBegin); !found {
+					break
+				}
+				if hidden, text, found = strings.Cut(text, links.HiddenEnd); !found || strings.Contains(hidden, links.HiddenBegin) {
+					t.Fatalf("%q as %s: the marks are not in pairs", page, contentType)
+				}
+			}
+		}
+	})
 }
