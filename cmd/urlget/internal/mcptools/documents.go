@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/links"
+	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/render"
 	"github.com/urlget/urlget/serve"
 )
@@ -180,14 +182,43 @@ func decode(resp *fetch.Response) error {
 	}
 	z, err := gzip.NewReader(resp.Body)
 	if err != nil {
-		return &fetch.Error{Op: "read", URL: resp.URL.Redacted(), Code: fetch.ErrProtocol, Err: err}
+		return undecodable(resp.URL, err)
 	}
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{z, resp.Body}
+	resp.Body = &decoder{z, resp.Body, resp.URL}
 	resp.Size, resp.Decoded = -1, true
 	return nil
+}
+
+// A decoder is the body of a response without its content coding.
+type decoder struct {
+	*gzip.Reader
+	coded io.Closer
+	url   uri.URI
+}
+
+func (d *decoder) Read(p []byte) (int, error) {
+	n, err := d.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		err = undecodable(d.url, err)
+	}
+	return n, err
+}
+
+func (d *decoder) Close() error { return d.coded.Close() }
+
+// undecodable returns the error of a decoder, or the one of the transfer.
+func undecodable(u uri.URI, err error) error {
+	if fetch.CodeOf(err) != "" {
+		return err
+	}
+	e := &fetch.Error{Op: "read", URL: u.Redacted(), Code: fetch.ErrProtocol, Err: err}
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF), err == io.EOF:
+		e.Code = fetch.ErrTruncated
+	case errors.Is(err, gzip.ErrChecksum):
+		e.Code = fetch.ErrChecksum
+	}
+	return e
 }
 
 // squeeze removes the blanks at the ends of lines, and all but one of several empty lines.

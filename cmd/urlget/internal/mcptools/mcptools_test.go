@@ -1,6 +1,7 @@
 package mcptools
 
 import (
+	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
@@ -231,6 +232,33 @@ func TestCodedTexts(t *testing.T) {
 		var f failure
 		if text, failed := call(t, s, "fetch", map[string]any{"url": url}, &f); !failed || text != "" || f.Class != string(fetch.ErrTooLarge) {
 			t.Errorf("%.50q, %+v", text, f)
+		}
+	}
+}
+
+func TestDamagedCodingsAreErrors(t *testing.T) {
+	t.Parallel()
+	s := session(t, local)
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	fmt.Fprint(z, strings.Repeat("line\n", 1000))
+	z.Close()
+	good := b.String()
+	for body, want := range map[string]fetch.Code{
+		"no gzip, but text": fetch.ErrProtocol,
+		"":                  fetch.ErrTruncated,
+		good[:len(good)-20]: fetch.ErrTruncated,
+		good[:len(good)-8] + "xxxx\x88\x13\x00\x00": fetch.ErrChecksum,
+	} {
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain")
+			w.Header().Set("Content-Encoding", "gzip")
+			fmt.Fprint(w, body)
+		}))
+		t.Cleanup(web.Close)
+		var f failure
+		if text, failed := call(t, s, "fetch", map[string]any{"url": web.URL}, &f); !failed || text != "" || f.Class != string(want) {
+			t.Errorf("%.20q: %q, %+v, want %s", body, text, f, want)
 		}
 	}
 }
