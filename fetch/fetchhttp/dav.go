@@ -43,6 +43,10 @@ func (h *davHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
+	if strings.ContainsAny(rest, "\x00\r\n") {
+		http.Error(w, "no URL has such a name", http.StatusBadRequest)
+		return
+	}
 	switch r.Method {
 	case http.MethodOptions:
 		w.Header().Set("Allow", davMethods)

@@ -58,6 +58,8 @@ func TestWebDAV(t *testing.T) {
 			{"GET", "/secret/d/", nil, 200, []string{`<a href="./%C3%A9&amp;.bin">&#233;&amp;.bin</a>`}},
 			{"GET", "/secret/", nil, 200, []string{`<a href="./d/">d/</a>`}},
 			{"GET", "/secret/absent", nil, 404, nil},
+			{"GET", "/secret/a%00", nil, 400, nil},
+			{"PROPFIND", "/secret/a%0d%0aDELE%20x", map[string]string{"Depth": "1"}, 400, nil},
 			{"GET", "/secret/../../d/pear.txt", nil, 200, []string{"0123456789"}}, // it stays in the tree
 			{"GET", "/secret/d/large", map[string]string{"Range": "bytes=4000000-4000002"}, 206, []string{"xyz"}},
 			{"PUT", "/secret/d/new", nil, 405, []string{"read-only"}},
@@ -210,7 +212,7 @@ func TestPropfindNames(t *testing.T) {
 	for _, name := range odd {
 		tree[name] = &fstest.MapFile{Data: []byte(name)}
 	}
-	tree["\xff"] = &fstest.MapFile{} // cannot be opened, and is left out
+	tree["\xff"], tree["a\nb"] = &fstest.MapFile{}, &fstest.MapFile{} // cannot be opened, and are left out
 	h := fetchhttp.NewWebDAV(tree, "/s")
 	got := ask(t, h, "PROPFIND", "/s/", "", "Depth", "1")
 	var listed struct {

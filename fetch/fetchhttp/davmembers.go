@@ -24,7 +24,7 @@ func davMembers(fsys fs.FS, name string) ([]fs.FileInfo, error) {
 	slots := make(chan struct{}, parallelStats)
 	var wait sync.WaitGroup
 	for i, e := range list {
-		if !fs.ValidPath(e.Name()) || strings.Contains(e.Name(), "/") {
+		if !fs.ValidPath(e.Name()) || strings.ContainsAny(e.Name(), "/\r\n\x00") {
 			continue // it cannot be opened
 		}
 		if infos[i] = listedInfo(e); infos[i] != nil {
