@@ -107,6 +107,7 @@ type layer struct {
 	r       io.Reader
 	pending int   // bytes read since the last decoded byte
 	err     error // from the source; decoders may hide it
+	ended   bool  // the coding and its source are complete
 }
 
 // maxEmptyCoding limits the encoded bytes that produce no content, in bytes: empty blocks, members
@@ -134,6 +135,9 @@ func (b *countingReader) Read(p []byte) (int, error) {
 }
 
 func (l *layer) Read(p []byte) (int, error) {
+	if l.ended {
+		return 0, io.EOF // decoders do not return it again
+	}
 	if l.r == nil {
 		if _, err := l.src.Peek(1); err != nil {
 			return 0, err // io.EOF: an empty body has no coding
@@ -191,6 +195,7 @@ func (l *layer) end() error {
 		l.owner.src.driver.env.Logger().Info("data after the end of a content coding are ignored",
 			"coding", l.coding, "bytes", n)
 	}
+	l.ended = err == nil
 	return cmp.Or(err, io.EOF)
 }
 

@@ -118,6 +118,14 @@ func TestStackedCodings(t *testing.T) {
 	c := newClient(t, nil, urlhttp.Options{Compressed: true})
 	coded := encode(t, "br", encode(t, "gzip", []byte("twice")))
 	drive.Gets(t, c, serveCoded(t, "x-gzip, identity, BR", coded), "twice")
+	for inner, first := range codings {
+		for outer, second := range codings {
+			u := serveCoded(t, first+", "+second, encode(t, outer, encode(t, inner, []byte("twice"))))
+			if body, err := drive.Get(t, c, u); err != nil || body != "twice" {
+				t.Errorf("%s in %s: %q, %v", inner, outer, body, err)
+			}
+		}
+	}
 	for _, coding := range []string{"compress", "gzip, compress", "gzip,gzip,gzip,gzip,gzip"} {
 		if body, resp, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(serveCoded(t, coding, coded))}); err != nil || body != string(coded) || resp.Size != int64(len(coded)) {
 			t.Errorf("%s: %d bytes, %v; want those that were sent", coding, len(body), err)

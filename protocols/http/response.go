@@ -100,7 +100,7 @@ func (ex *exchange) resend() bool {
 func (ex *exchange) meta() fetch.Meta {
 	h := ex.resp.Header
 	m := fetch.Meta{
-		ContentType: h.Get("Content-Type"),
+		ContentType: contentType(h),
 		Size:        ex.resp.ContentLength,
 		Name:        suggestedName(h.Get("Content-Disposition")),
 		Reply:       httphead.Reply(ex.resp),
@@ -147,7 +147,7 @@ func (ex *exchange) isPage() bool {
 	if ex.target.ranged || ex.target.header.Get("Accept-Encoding") != "identity" {
 		return false
 	}
-	media, _, _ := mime.ParseMediaType(ex.resp.Header.Get("Content-Type"))
+	media, _, _ := mime.ParseMediaType(contentType(ex.resp.Header))
 	switch media {
 	case "text/html", "application/xhtml+xml", "text/css":
 		switch path.Ext(ex.req.URL.Path()) {
