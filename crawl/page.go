@@ -68,9 +68,9 @@ func (p *Page) plainLink() Link {
 	return l
 }
 
-// Receive processes the header of a response. It sets Kind, because that of a seed is unknown until
-// then. Links in a listing are trusted to exist. A directory is the page, whatever its URL is.
-// Anything else may be the target of a redirect (see Redirect).
+// Receive processes the header of a response, and adds its links. It sets Kind, because that of a seed is
+// unknown until then. Links in a listing are trusted to exist. A directory is the page, whatever its URL
+// is. Anything else may be the target of a redirect (see Redirect).
 func (p *Page) Receive(ctx context.Context, resp *fetch.Response) error {
 	if resp.Kind == fetch.KindListing {
 		p.Kind = fetch.EntryListing
@@ -78,7 +78,15 @@ func (p *Page) Receive(ctx context.Context, resp *fetch.Response) error {
 			return nil
 		}
 	}
-	return p.Redirect(ctx, resp.URL)
+	if err := p.Redirect(ctx, resp.URL); err != nil {
+		return err
+	}
+	for e := range links.Fields(resp) {
+		if err := p.AddLink(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // AddLink decides about a link of the page and, if it is followed, adds it to the frontier. If
@@ -171,9 +179,9 @@ func (p *Page) Read(ctx context.Context) error {
 	if err := p.Receive(ctx, resp); err != nil {
 		return err
 	}
-	entries, ok := links.Entries(resp)
+	entries, ok := links.Entries(resp, p.Rel)
 	if p.Rel == "sitemap" {
-		entries, ok = links.XML(resp.Body, resp.URL), true
+		entries, ok = links.Sitemap(resp.Body, resp.URL), true
 	}
 	if !ok {
 		return nil

@@ -61,11 +61,12 @@ func (v *visit) links(res *job.Result, spool Spool) (iter.Seq2[fetch.Entry, erro
 			}
 		}, nil
 	case v.page.Rel == "sitemap":
-		return links.XML(r, v.resp.URL), nil
+		return links.Sitemap(r, v.resp.URL), nil
 	case v.resp.Entries != nil:
 		return v.resp.Parse(r), nil
 	}
-	entries, ok := links.Read(r, v.resp.ContentType, v.resp.URL)
+	contentType, whole := links.Sniff(r, v.resp.ContentType, v.page.Rel)
+	entries, ok := links.Read(whole, contentType, v.resp.URL)
 	if !ok {
 		return func(func(fetch.Entry, error) bool) {}, nil
 	}

@@ -35,7 +35,7 @@ func (m *mirror) originalOf(v memo) string {
 
 // markForConversion marks a freshly saved page for conversion, if it was not marked before.
 func (m *mirror) markForConversion(v *memo, isPage bool) {
-	if m.Convert && !m.Keep && !v.Page && (isPage || hasLinks(v.Type)) {
+	if m.Convert && !m.Keep && !v.Page && (isPage || isConvertible(v.Type)) {
 		v.Page = true
 		m.d.Root.Remove(v.Path + backup) // that of an older version
 	}

@@ -147,7 +147,7 @@ func (m *mirror) unchangedInListing(p *crawl.Page) bool {
 		return false
 	}
 	old := readMemo(p.Memo)
-	if old.Path == "" || old.Page || m.Convert && hasLinks(old.Type) || !m.owns(old.Path, p.Key()) {
+	if old.Path == "" || old.Page || m.Convert && isConvertible(old.Type) || !m.owns(old.Path, p.Key()) {
 		return false
 	}
 	if exist, err := m.prepareParents(old.Path); !exist || err != nil {

@@ -196,12 +196,15 @@ func (r *retrieval) response(ctx context.Context, resp *fetch.Response) error {
 		return errListed
 	}
 	if !r.Crawl.Scope.KeepsType(resp.ContentType) {
-		if entries, ok := links.Entries(resp); ok {
+		if entries, ok := links.Entries(resp, p.Rel); ok {
 			return cmp.Or(p.AddLinks(ctx, entries), errUnwantedType)
 		}
 		return errUnwantedType
 	}
 	r.final, r.now.Type, r.now.Validator, r.parse = resp.URL, resp.ContentType, resp.Validator, resp.Parse
+	for range links.Fields(resp) {
+		r.now.Validator = fetch.Validator{} // an unchanged page would lack its header
+	}
 	return nil
 }
 

@@ -31,7 +31,7 @@ func (r *retrieval) saved(ctx context.Context, res *download.Result) error {
 	case download.Saved:
 		v.Outcome, v.Proof = job.Saved, res.Proof
 		v.FramedByClose = res.Proof == nil && res.Meta.Framing == fetch.FramedByClose
-		if err := r.setMetadata(); err != nil {
+		if err := r.setMetadata(res.Content); err != nil {
 			return err
 		}
 	case download.Skipped:
@@ -63,7 +63,10 @@ func (r *retrieval) keepMetadata() {
 	r.now.Final, r.now.Page = r.old.Final, r.old.Page
 }
 
-func (r *retrieval) setMetadata() error {
+func (r *retrieval) setMetadata(content []byte) error {
+	if err := r.sniff(content); err != nil {
+		return err
+	}
 	if r.Extend {
 		if err := r.extend(r.p.URL, &r.now); err != nil {
 			return err
@@ -74,11 +77,26 @@ func (r *retrieval) setMetadata() error {
 		r.now.Final = r.final.WithoutUserinfo().String()
 	}
 	if r.Convert {
-		r.now.Page = r.parse != nil || hasLinks(r.now.Type)
+		r.now.Page = r.parse != nil || isConvertible(r.now.Type)
 	}
 	if r.Convert || r.old.Page {
 		r.d.Root.Remove(r.now.Path + backup) // that of an older version
 	}
+	return nil
+}
+
+// sniff sets the type of a page by its content, if it is unknown. Content may be nil.
+func (r *retrieval) sniff(content []byte) error {
+	t := r.d.Client.Traits(r.p.URL)
+	if !t.HTML || t.Menus || r.parse != nil {
+		return nil
+	}
+	page, err := r.openPage(r.p, r.now.Path, content)
+	if err != nil {
+		return err
+	}
+	defer page.Close()
+	r.now.Type, _ = links.Sniff(page, r.now.Type, r.p.Rel)
 	return nil
 }
 
@@ -130,6 +148,12 @@ func hasLinks(contentType string) bool {
 	return ok
 }
 
+// isConvertible reports whether the references in a document can be converted.
+func isConvertible(contentType string) bool {
+	mediaType, _, _ := mime.ParseMediaType(contentType)
+	return mediaType == "text/html" || mediaType == "application/xhtml+xml" || mediaType == "text/css"
+}
+
 func mayLink(name string) bool {
 	contentType := fetch.TypeByName(name)
 	return contentType == "" || hasLinks(contentType)
@@ -145,22 +169,33 @@ func (m *mirror) follow(ctx context.Context, p *crawl.Page, v memo, name string,
 	if t.Menus && parse == nil {
 		return nil // a web page behind a menu item; its links lead to the web
 	}
-	var page io.Reader = bytes.NewReader(content)
-	if content == nil {
-		m.mu.Lock()
-		file, err := m.d.Root.Open(m.current(p.Key(), name))
-		m.mu.Unlock()
-		if err != nil {
-			return fileError(err)
-		}
-		defer file.Close()
-		page = file
+	page, err := m.openPage(p, name, content)
+	if err != nil {
+		return err
 	}
+	defer page.Close()
 	if parse != nil {
 		return p.AddLinks(ctx, parse(page))
 	}
+	if p.Rel == "sitemap" {
+		return p.AddLinks(ctx, links.Sitemap(page, v.base(p.URL)))
+	}
 	entries, _ := links.Read(page, v.Type, v.base(p.URL))
 	return p.AddLinks(ctx, entries)
+}
+
+// openPage returns the content of a page, from its file if content is nil.
+func (m *mirror) openPage(p *crawl.Page, name string, content []byte) (io.ReadCloser, error) {
+	if content != nil {
+		return io.NopCloser(bytes.NewReader(content)), nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	file, err := m.d.Root.Open(m.current(p.Key(), name))
+	if err != nil {
+		return nil, fileError(err)
+	}
+	return file, nil
 }
 
 func (v memo) base(u uri.URI) uri.URI {

@@ -171,7 +171,7 @@ func (u *run) list(ctx context.Context, req *fetch.Request) error {
 		}
 		if noListing != nil {
 			var ok bool
-			if resp.Entries, ok = links.Entries(resp); !ok {
+			if resp.Entries, ok = links.Entries(resp, ""); !ok {
 				return isFile(noListing, resp)
 			}
 		}

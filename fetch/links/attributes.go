@@ -28,7 +28,8 @@ var sources = map[string]string{
 // requisites holds the link relations of resources that a page needs for display.
 var requisites = map[string]bool{
 	"css": true, "stylesheet": true, "icon": true, "shortcut": true, "apple-touch-icon": true,
-	"mask-icon": true, "manifest": true, "preload": true, "modulepreload": true,
+	"mask-icon": true, "manifest": true, "preload": true, "modulepreload": true, "import": true,
+	"applet": true,
 }
 
 // Requisite reports whether a page needs links with the relation rel (Entry.Rel) for display: images,
@@ -63,6 +64,11 @@ func spansOf(list []span, name string, attrs []html.Attribute) []span {
 			}
 		case "cite", "longdesc":
 			whole.rel = a.Key
+		case "code", "archive":
+			if name == "applet" {
+				list = append(list, appletSpans(whole, attrs)...)
+			}
+			continue
 		case "poster", "lowsrc", "dynsrc":
 			whole.rel = "img"
 		case "xlink:href":
@@ -121,17 +127,32 @@ func relation(name, key string, attrs []html.Attribute) (rel string, typed bool)
 		return "a", true
 	case key == "href" && name == "link":
 		words, _ := value(attrs, "rel")
-		rel, _, _ = strings.Cut(strings.TrimSpace(strings.ToLower(words)), " ")
-		if rel == "" {
-			rel = "link"
-		}
-		return rel, true
+		return linkRelation(words), true
 	case name == "image" && key == "src": // HTML reads <image> as <img>
 		return "img", true
 	case sources[name] == key:
 		return name, name != "input" // the type of an input is that of the field
 	}
 	return "", false
+}
+
+// linkRelation returns the relation that words, the rel of a link, stand for: the first one that a page
+// needs for display, as in "alternate stylesheet", or the first one. It returns "" for a link to an origin,
+// which has no content.
+func linkRelation(words string) string {
+	list := strings.Fields(strings.ToLower(words))
+	for _, word := range list {
+		if requisites[word] {
+			return word
+		}
+	}
+	switch {
+	case len(list) == 0:
+		return "link"
+	case list[0] == "preconnect", list[0] == "dns-prefetch":
+		return ""
+	}
+	return list[0]
 }
 
 const blanks = " \t\r\n\f"

@@ -19,6 +19,12 @@ import (
 // maxName bounds the text of a link, in bytes.
 const maxName = 256
 
+// maxFrames limits how deep frames with srcdoc are nested.
+const maxFrames = 4
+
+// frameType is the content type of a document in srcdoc.
+const frameType = "text/html; charset=utf-8"
+
 // readers are the buffers of pages. Many are read in a crawl, and most are short.
 var readers = sync.Pool{New: func() any { return bufio.NewReader(nil) }}
 
@@ -33,30 +39,7 @@ func readHTML(r io.Reader, contentType string, base uri.URI) iter.Seq2[fetch.Ent
 			readers.Put(buffered)
 		}()
 		p := &page{markup: newMarkup(buffered, contentType), base: base, yield: yield}
-		for !p.stopped {
-			p.skipsPlain = p.row == nil
-			switch p.next() {
-			case html.ErrorToken:
-				p.end()
-				return
-			case html.TextToken:
-				if p.readsText() {
-					p.text(p.markup.text())
-				}
-			case html.StartTagToken, html.SelfClosingTagToken:
-				if p.plain {
-					p.styles, p.titles = false, false
-				} else {
-					p.tag()
-				}
-			case html.EndTagToken:
-				p.styles = false
-				p.titles = false
-				if isAnchorEnd(p.tokens.Raw()) {
-					p.closeAnchor()
-				}
-			}
-		}
+		p.read()
 	}
 }
 
@@ -72,8 +55,36 @@ type page struct {
 	open     bool        // an anchor is open
 	anchor   fetch.Entry // the open anchor
 	row      *row        // the last link of an index
+	frames   int         // frames with srcdoc around the page
 	yield    func(fetch.Entry, error) bool
 	stopped  bool // yield returned false
+}
+
+func (p *page) read() {
+	for !p.stopped {
+		p.skipsPlain = p.row == nil
+		switch p.next() {
+		case html.ErrorToken:
+			p.end()
+			return
+		case html.TextToken:
+			if p.readsText() {
+				p.text(p.markup.text())
+			}
+		case html.StartTagToken, html.SelfClosingTagToken:
+			if p.plain {
+				p.styles, p.titles = false, false
+			} else {
+				p.tag()
+			}
+		case html.EndTagToken:
+			p.styles = false
+			p.titles = false
+			if isAnchorEnd(p.tokens.Raw()) {
+				p.closeAnchor()
+			}
+		}
+	}
 }
 
 func (p *page) emit(e fetch.Entry) {
@@ -149,6 +160,9 @@ func (p *page) tag() {
 	if endsRow(name) {
 		p.flush()
 	}
+	if document, ok := value(attrs, "srcdoc"); ok && name == "iframe" {
+		p.frame(document)
+	}
 	alt, _ := value(attrs, "alt")
 	p.spans = spansOf(p.spans[:0], name, attrs)
 	for _, s := range p.spans {
@@ -172,6 +186,17 @@ func (p *page) tag() {
 		}
 		p.emit(e)
 	}
+}
+
+// frame yields the links of the document in the srcdoc of a frame. Its base is that of the page.
+func (p *page) frame(document string) {
+	if p.frames == maxFrames {
+		return
+	}
+	inner := &page{markup: newMarkup(bufio.NewReader(strings.NewReader(document)), frameType), base: p.base,
+		nofollow: p.nofollow, frames: p.frames + 1, yield: p.yield}
+	inner.read()
+	p.stopped = inner.stopped
 }
 
 // forbidsLinks reports whether the attributes are those of a meta element that asks robots not to

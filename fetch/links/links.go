@@ -15,20 +15,23 @@ import (
 )
 
 // Entries returns the links of resp: the driver's own entries if it has any, as listings, menus and
-// gemtext do, otherwise those of [Read]. If the content type has no links, it returns false and
-// reads nothing.
+// gemtext do, otherwise those of [Read] for the content type that [Sniff] finds. If the type has no links,
+// it returns false, and the links of the header are those of [Fields]. Rel is the relation of the link to
+// resp, or "".
 //
 // The entries consume resp.Body and may be ranged over once. The caller closes the body. An error
 // of the body ends them.
-func Entries(resp *fetch.Response) (iter.Seq2[fetch.Entry, error], bool) {
+func Entries(resp *fetch.Response, rel string) (iter.Seq2[fetch.Entry, error], bool) {
 	if resp.Entries != nil {
 		return resp.Entries, true
 	}
-	return Read(resp.Body, resp.ContentType, resp.URL)
+	contentType, body := Sniff(resp.Body, resp.ContentType, rel)
+	return Read(body, contentType, resp.URL)
 }
 
 // Read returns the links of a document whose URL is base: an HTML page, an SVG file, a style sheet,
-// a sitemap or feed as [XML] does, or a text/uri-list. If the content type has no links, it returns false.
+// a sitemap or feed as [XML] does, a web app manifest, the imports of a script, or a text/uri-list. If the
+// content type has no links, it returns false and reads nothing.
 //
 // An HTML page is read as a stream. A base element changes the base of the links after it. The
 // encoding is that of a byte order mark, the content type, an XML declaration or a meta element,
@@ -36,12 +39,13 @@ func Entries(resp *fetch.Response) (iter.Seq2[fetch.Entry, error], bool) {
 // encoding of the page.
 //
 // Rel is "a" for anchors and areas, "refresh" for a meta element, and "css" for references in
-// styles. It is "cite" for sources of quotations and "longdesc" for descriptions. For link elements
-// it is the first word of rel, such as "stylesheet" or "icon". Otherwise it is the name of the
-// element, such as "img", "script" or "iframe". If a meta element robots asks robots not to follow
-// links, Rel is "nofollow" for the anchors and areas after it. Name is the text of an anchor or the
-// alt text of an image. A reference that is not a valid URL becomes an entry of kind
-// fetch.EntryError.
+// styles. It is "cite" for sources of quotations and "longdesc" for descriptions. For link elements it
+// is the first word of rel that is a [Requisite], such as "stylesheet" or "icon", or the first word;
+// links to origins ("preconnect") are omitted. Otherwise it is the name of the element, such as "img",
+// "script" or "iframe". The links of a frame with srcdoc are those of the page. If a meta element
+// robots asks robots not to follow links, Rel is "nofollow" for the anchors and areas after it. Name
+// is the text of an anchor or the alt text of an image. A reference that is not a valid URL becomes an
+// entry of kind fetch.EntryError.
 //
 // Servers generate index pages for directories, titled "Index of". For the files in them, ModTime
 // is the time on the page, read as UTC. Size is the size on the page, or -1 if it is rounded. Links
@@ -56,6 +60,10 @@ func Read(r io.Reader, contentType string, base uri.URI) (iter.Seq2[fetch.Entry,
 		return readHTML(r, contentType, base), true
 	case "text/css":
 		return styleSheet(r, base), true
+	case manifestType:
+		return readManifest(r, base), true
+	case "text/javascript", "application/javascript", "application/x-javascript":
+		return readScript(r, base), true
 	case "text/uri-list":
 		return uriList(r, base), true
 	case "application/xml", "text/xml", "application/rss+xml", "application/atom+xml", "application/rdf+xml":

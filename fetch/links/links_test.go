@@ -191,12 +191,12 @@ func TestEntriesByMediaType(t *testing.T) {
 			[]string{"item http://h.example/dir/ahref=x"}, true},
 		{"text/html", own, []string{"item x:own"}, true},
 		{"text/plain", nil, nil, false},
-		{"", nil, nil, false},
+		{"", nil, []string{"a http://h.example/dir/x"}, true},
 	}
 	for _, tt := range tests {
 		resp := &fetch.Response{Meta: fetch.Meta{ContentType: tt.contentType}, URL: base, Entries: tt.own,
 			Body: io.NopCloser(strings.NewReader("<a href=x>"))}
-		seq, ok := links.Entries(resp)
+		seq, ok := links.Entries(resp, "")
 		if ok != tt.ok {
 			t.Errorf("%q: %v, want %v", tt.contentType, ok, tt.ok)
 		}
@@ -249,7 +249,7 @@ func ExampleEntries() {
 		log.Fatal(err)
 	}
 	defer resp.Body.Close()
-	entries, ok := links.Entries(resp)
+	entries, ok := links.Entries(resp, "")
 	if !ok {
 		log.Fatal("no links in ", resp.ContentType)
 	}
@@ -341,6 +341,15 @@ func TestXML(t *testing.T) {
 			[]string{"item http://h/", "item http://h.example/a", "enclosure http://h.example/a.mp3"}},
 		{"Atom", `<feed><link href="/a"/><entry><link rel="alternate" href="b"/><content src="c"/></entry><link rel="next" href="d"/></feed>`,
 			[]string{"item http://h.example/a", "item http://h.example/dir/b", "enclosure http://h.example/dir/c", "next http://h.example/dir/d"}},
+		{"Atom with xml:base", `<feed xml:base="http://g/f/"><link href="a"/><entry xml:base="e/"><link href="b"/></entry><link href="c"/></feed>`,
+			[]string{"item http://g/f/a", "item http://g/f/e/b", "item http://g/f/c"}},
+		{"RSS with media", `<rss><channel><item><guid>http://h/p</guid><media:content url="/v.mp4"/><media:thumbnail url="/t.png"/></item><item><guid isPermaLink="false">http://h/q</guid></item><item><guid>17</guid></item></channel></rss>`,
+			[]string{"item http://h/p", "enclosure http://h.example/v.mp4", "img http://h.example/t.png"}},
+		{"videos and languages", `<urlset><url><loc>/a</loc><xhtml:link rel="alternate" hreflang="de" href="/de"/><video:video><video:content_loc>/v.mp4</video:content_loc><video:thumbnail_loc>/t.png</video:thumbnail_loc></video:video></url></urlset>`,
+			[]string{"item http://h.example/de", "video http://h.example/v.mp4", "img http://h.example/t.png", "item http://h.example/a"}},
+		{"UTF-16", "\xff\xfe" + strings.Join(strings.Split(`<?xml version="1.0" encoding="utf-16"?><urlset><url><loc>/a</loc></url></urlset>`, ""), "\x00") + "\x00",
+			[]string{"item http://h.example/a"}},
+		{"a text", "http://h/a\n", nil},
 		{"something else", `<svg><a href="x"/><loc>y</loc><link>z</link></svg>`, nil},
 		{"rubbish", `<urlset><url><loc>/a</loc></url><`, []string{"item http://h.example/a", "error protocol violation"}},
 	}
@@ -352,6 +361,23 @@ func TestXML(t *testing.T) {
 	for e := range links.XML(strings.NewReader(tests[0].xml), base) {
 		if e.Rel == "item" && e.URL.Path() == "/a" && e.ModTime.Format(time.DateOnly) != "2026-01-02" {
 			t.Errorf("changed at %v", e.ModTime)
+		}
+	}
+}
+
+func TestTextSitemaps(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"http://h/a?b&c\r\n\n http://h/d \n":         {"item http://h/a?b&c", "item http://h/d"},
+		"\xef\xbb\xbfhttp://h/a":                     {"item http://h/a"},
+		"\xfe\xff\x00h\x00:\x00/\x00/\x00h\x00/":     {"item h://h/"},
+		"Not found.\n/a\nmailto:a@b\n":               nil,
+		" <urlset><url><loc>/a</loc></url></urlset>": {"item http://h.example/a"},
+		"":                       nil,
+		strings.Repeat("x", 1e5): {"error larger than the limit"},
+	} {
+		if got := collect(links.Sitemap(strings.NewReader(text), base)); !slices.Equal(got, want) {
+			t.Errorf("%.50q: %q, want %q", text, got, want)
 		}
 	}
 }
@@ -454,7 +480,7 @@ func FuzzRewrite(f *testing.F) {
 		if err := links.RewriteHTML(&same, strings.NewReader(page), "", uri.URI{}, func(fetch.Entry) (string, bool) { return "", false }); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(strings.ToLower(page), "<base") && same.String() != page {
+		if !strings.Contains(strings.ToLower(page), "base") && same.String() != page {
 			t.Errorf("%q became %q", page, same.String())
 		}
 		var all strings.Builder
@@ -505,7 +531,7 @@ func TestSitemapsWithoutEnd(t *testing.T) {
 	z := gzip.NewWriter(&packed)
 	io.WriteString(z, "<urlset><url><loc>/a</loc></url>"+strings.Repeat("<url>", 1000))
 	z.Close()
-	if got := collect(links.ReadXML(&packed, base, 1000)); !slices.Equal(got, []string{"item http://h.example/a", "error larger than the limit"}) {
+	if got := collect(links.ReadXML(&packed, base, 1000, false)); !slices.Equal(got, []string{"item http://h.example/a", "error larger than the limit"}) {
 		t.Errorf("%q", got)
 	}
 }

@@ -17,49 +17,59 @@ import (
 
 // RewriteHTML copies an HTML page from r to w and replaces each reference for which convert returns
 // true. The entries are those of [Read], without names. Tags without such references are copied
-// unchanged. The href of a base element is removed, because convert chooses the base of the new
-// references. The actions of forms become absolute URLs. The encoding of the copy is that of the page:
-// the one of contentType, if it names one, otherwise as for [Read].
+// unchanged, except those that would keep browsers from showing a copy on a disk: the href of a base
+// element is removed, because convert chooses the base of the new references, the actions of forms become
+// absolute URLs, and a Content-Security-Policy also allows files. The encoding of the copy is that of the
+// page: the one of contentType, if it names one, otherwise as for [Read]. If only contentType names it, the
+// copy declares it.
 func RewriteHTML(w io.Writer, r io.Reader, contentType string, base uri.URI,
 	convert func(fetch.Entry) (string, bool)) error {
-	m := newMarkup(bufio.NewReader(r), contentType)
-	m.keepsRaw = true
+	in := bufio.NewReader(r)
+	start, _ := in.Peek(sniffed) // an error occurs again
+	c := &copied{base: base, convert: convert, declaration: declaration(start, contentType)}
+	return c.copy(w, in, contentType)
+}
+
+// A copied is a page whose references are being replaced.
+type copied struct {
+	*markup
+	base        uri.URI
+	hasBase     bool
+	convert     func(fetch.Entry) (string, bool)
+	declaration string // of the encoding, which precedes the first element after the head tag
+	frames      int    // frames with srcdoc around the page
+}
+
+func (c *copied) copy(w io.Writer, in *bufio.Reader, contentType string) error {
+	m := newMarkup(in, contentType)
+	c.markup, m.keepsRaw = m, true
 	buffered := bufio.NewWriter(w)
 	out := transform.NewWriter(buffered, transform.Nop)
 	if m.whole != nil {
 		out = transform.NewWriter(buffered, m.whole.NewEncoder())
 	}
-	styles, hasBase := false, false
+	c.declare(out)
+	styles := false
 	for {
 		kind := m.next()
 		raw := m.raw
 		switch kind {
 		case html.ErrorToken:
-			if err := m.failure(base); err != nil {
+			if err := m.failure(c.base); err != nil {
 				return err
 			}
 			_, err := out.Write(raw)
 			return errors.Join(err, out.Close(), buffered.Flush())
 		case html.TextToken:
 			if styles {
-				raw = m.rewriteStyle(base, convert)
+				raw = m.rewriteStyle(c.base, c.convert)
 			}
 		case html.EndTagToken:
 			styles = false
 		case html.StartTagToken, html.SelfClosingTagToken:
-			changed := false
 			styles = m.name == "style" && !m.complete
-			if m.name == "base" {
-				base, hasBase = baseOf(base, hasBase, m.attrs)
-				changed = withoutHref(&m.attrs)
-			} else {
-				whole := wholeActions(m.name, m.attrs, base, m.query)
-				converted := rewriteTag(m.name, m.attrs, base, m.query, convert)
-				if changed = converted || whole; converted {
-					m.attrs = withoutOrigin(m.attrs)
-				}
-			}
-			if changed {
+			c.declare(out)
+			if c.rewriteElement() {
 				raw = m.query.encode(writeTag(m.name, m.attrs, kind == html.SelfClosingTagToken))
 			}
 		}
@@ -67,6 +77,30 @@ func RewriteHTML(w io.Writer, r io.Reader, contentType string, base uri.URI,
 			return err
 		}
 	}
+}
+
+// rewriteElement converts the current start tag. It reports whether it changed an attribute.
+func (c *copied) rewriteElement() bool {
+	m := c.markup
+	switch m.name {
+	case "base":
+		c.base, c.hasBase = baseOf(c.base, c.hasBase, m.attrs)
+		return withoutHref(&m.attrs)
+	case "meta":
+		if allowFiles(m.attrs) {
+			return true
+		}
+	}
+	whole := wholeActions(m.name, m.attrs, c.base, m.query)
+	framed := m.name == "iframe" && c.rewriteFrame(m.attrs)
+	converted := rewriteTag(m.name, m.attrs, c.base, m.query, c.convert)
+	if converted {
+		m.attrs = withoutOrigin(m.attrs)
+	}
+	if converted && m.name == "applet" {
+		m.attrs = withoutCodebase(m.attrs)
+	}
+	return converted || whole || framed
 }
 
 // rewriteStyle returns the current text, which is a style sheet, with converted references. Text is

@@ -28,13 +28,16 @@ const maxXMLToken = 4 << 20
 // error of class ErrTooLarge.
 //
 // Rel is "sitemap" for the sitemaps of an index, which are of kind fetch.EntryListing. It is "item"
-// for pages, which have a modification time; "img" and "enclosure" for their media; and "self" and
-// "next" for the pages of a feed.
-func XML(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] { return readXML(r, base, maxXML) }
+// for pages, which have a modification time; "img", "video" and "enclosure" for their media; and "self"
+// and "next" for the pages of a feed.
+func XML(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
+	return readXML(r, base, maxXML, false)
+}
 
-func readXML(r io.Reader, base uri.URI, limit int64) iter.Seq2[fetch.Entry, error] {
+func readXML(r io.Reader, base uri.URI, limit int64, text bool) iter.Seq2[
+	fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
-		d := &document{base: base, yield: yield}
+		d := &document{base: base, yield: yield, isText: text}
 		if err := d.read(r, limit); err != nil {
 			yield(fetch.Entry{}, err)
 		}
@@ -51,17 +54,30 @@ func newDecoder(r io.Reader) *xml.Decoder {
 // A document is a sitemap or feed being read. Elements are identified by their local names, because
 // many feeds have wrong namespaces.
 type document struct {
-	base    uri.URI
-	yield   func(fetch.Entry, error) bool // gets the links, unless feed is set
-	feed    *feedReader                   // gets the items of a feed
-	stopped bool                          // no more is wanted
-	root    string
-	depth   int             // of the open element
-	text    strings.Builder // of the open element
-	open    bool            // an element is open
-	page    fetch.Entry     // the current page of a sitemap
-	hasPage bool            // page is set
+	base     uri.URI
+	yield    func(fetch.Entry, error) bool // gets the links, unless feed is set
+	feed     *feedReader                   // gets the items of a feed
+	stopped  bool                          // no more is wanted
+	isText   bool                          // it may be a text
+	decoded  bool                          // it is converted to UTF-8, whatever it declares
+	bases    []scopedBase                  // outside of the open elements with xml:base
+	root     string
+	depth    int             // of the open element
+	text     strings.Builder // of the open element
+	open     bool            // an element is open
+	isOpaque bool            // the open guid is not a URL
+	page     fetch.Entry     // the current page of a sitemap
+	hasPage  bool            // page is set
 }
+
+// A scopedBase is the base URL around an element with xml:base.
+type scopedBase struct {
+	depth int // of the element
+	base  uri.URI
+}
+
+// maxBases bounds the depth of elements with xml:base.
+const maxBases = 64
 
 // maxText bounds the text of an element that may be a reference, in bytes.
 const maxText = 64 << 10
@@ -78,8 +94,18 @@ func (d *document) read(r io.Reader, limit int64) error {
 		r = z
 	}
 	limited := &io.LimitedReader{R: r, N: limit + 1}
-	token := &io.LimitedReader{R: limited}
-	err := d.readTokens(token)
+	in = bufio.NewReader(limited)
+	start, _ := in.Peek(len("\x00<\x00?\x00x"))
+	if enc := wide(start, ""); enc != nil {
+		in, d.decoded = bufio.NewReader(enc.NewDecoder().Reader(in)), true
+	}
+	token := &io.LimitedReader{R: in, N: 1}
+	var err error
+	if d.isText && !isMarkup(in) {
+		err = d.readLines(in)
+	} else {
+		err = d.readTokens(token)
+	}
 	switch {
 	case d.stopped:
 		return nil
@@ -99,6 +125,9 @@ func (d *document) read(r io.Reader, limit int64) error {
 // readTokens reads raw tokens, because the decoder then does not keep a stack of elements.
 func (d *document) readTokens(limited *io.LimitedReader) error {
 	tokens := newDecoder(limited)
+	if d.decoded {
+		tokens.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil }
+	}
 	for !d.stopped {
 		limited.N = maxXMLToken + 1
 		token, err := tokens.RawToken()
@@ -130,9 +159,6 @@ func (d *document) start(t xml.StartElement) {
 	d.depth++
 	d.text.Reset()
 	d.open = true
-	if !feedRoots[d.root] {
-		return
-	}
 	attr := func(key string) string {
 		for _, a := range t.Attr {
 			if a.Name.Local == key {
@@ -141,15 +167,30 @@ func (d *document) start(t xml.StartElement) {
 		}
 		return ""
 	}
+	if d.root == "urlset" && name == "link" && attr("rel") == "alternate" && attr("href") != "" {
+		d.emit(entry(d.base, attr("href"), "item")) // the page in another language
+	}
+	if !feedRoots[d.root] {
+		return
+	}
 	if d.feed != nil {
 		d.feed.start(d.depth, name, attr)
 		d.stopped = d.feed.More
 		return
 	}
-	d.emitLink(name, attr)
+	for _, a := range t.Attr {
+		if a.Name.Space == "xml" && a.Name.Local == "base" && len(d.bases) < maxBases {
+			if ref, err := parseRef(a.Value); err == nil {
+				d.bases = append(d.bases, scopedBase{d.depth, d.base})
+				d.base = d.base.Resolve(ref)
+			}
+		}
+	}
+	d.emitLink(t.Name.Space, name, attr)
 }
 
-func (d *document) emitLink(name string, attr func(string) string) {
+// emitLink emits the link of a start tag with the prefix space.
+func (d *document) emitLink(space, name string, attr func(string) string) {
 	switch href := attr("href"); {
 	case name == "link" && href != "":
 		rel := attr("rel")
@@ -163,6 +204,12 @@ func (d *document) emitLink(name string, attr func(string) string) {
 		d.emit(entry(d.base, attr("url"), "enclosure"))
 	case name == "content" && attr("src") != "":
 		d.emit(entry(d.base, attr("src"), "enclosure"))
+	case space == "media" && name == "content" && attr("url") != "": // Media RSS
+		d.emit(entry(d.base, attr("url"), "enclosure"))
+	case space == "media" && name == "thumbnail" && attr("url") != "":
+		d.emit(entry(d.base, attr("url"), "img"))
+	case name == "guid":
+		d.isOpaque = attr("isPermaLink") == "false"
 	}
 }
 
@@ -179,38 +226,13 @@ func (d *document) end(name string) {
 		d.sitemap(name, text)
 	case (d.root == "rss" || d.root == "rdf") && name == "link" && text != "":
 		d.emit(entry(d.base, text, "item"))
+	case d.root == "rss" && name == "guid" && !d.isOpaque && strings.Contains(text, "://"):
+		d.emit(entry(d.base, text, "item"))
+	}
+	if n := len(d.bases); n > 0 && d.bases[n-1].depth == d.depth {
+		d.base, d.bases = d.bases[n-1].base, d.bases[:n-1]
 	}
 	d.depth--
-}
-
-func (d *document) sitemap(name, text string) {
-	switch name {
-	case "loc":
-		rel, inPage := "item", !d.hasPage
-		if d.root == "sitemapindex" {
-			rel = "sitemap"
-		} else if !inPage {
-			rel = "img" // an image of the page (the extension for images)
-		}
-		e := entry(d.base, text, rel)
-		if d.root == "sitemapindex" && e.Kind != fetch.EntryError {
-			e.Kind = fetch.EntryListing
-		}
-		if inPage {
-			d.page, d.hasPage = e, true
-		} else {
-			d.emit(e)
-		}
-	case "lastmod":
-		if t, ok := parseTime(text); ok && d.hasPage {
-			d.page.ModTime = t
-		}
-	case "url", "sitemap":
-		if d.hasPage {
-			d.emit(d.page)
-		}
-		d.hasPage = false
-	}
 }
 
 func (d *document) emit(e fetch.Entry) { d.stopped = d.stopped || !d.yield(e, nil) }

@@ -93,7 +93,7 @@ var layers = []layer{
 		{packages: "protocols/mailto/...", imports: []string{"fetch", "fetch/driver", "fetch/uri", "fetch/message", "internal/mailbox"}},
 		{packages: "protocols/*/...", imports: kit, purpose: "one driver per folder"},
 		{packages: "protocols", imports: []string{"fetch", "protocols/*", "protocols/http/http3"}},
-		{packages: "fetch/links", imports: core, modules: []string{"golang.org/x/net/html", "golang.org/x/text",
+		{packages: "fetch/links", imports: append(core[:len(core):len(core)], "internal/codec/weblink"), modules: []string{"golang.org/x/net/html", "golang.org/x/text",
 			"github.com/tdewolff/parse"}},
 		{packages: "crawl/robots"},
 		{packages: "fetch/netrc", imports: core},
