@@ -62,7 +62,7 @@ func (s *Spool) Write(p []byte) (int, error) {
 		return s.mem.Write(p)
 	}
 	if s.file == nil {
-		if s.file, s.remove, s.err = createHidden(s.dir); s.err != nil {
+		if s.file, s.remove, s.err = unnamed.Temporary(s.dir, ".warc-*"); s.err != nil {
 			return 0, s.err
 		}
 		if _, s.err = s.file.Write(s.bytes()); s.err != nil {
@@ -73,22 +73,6 @@ func (s *Spool) Write(p []byte) (int, error) {
 	var n int
 	n, s.err = s.file.Write(p)
 	return n, s.err
-}
-
-// createHidden creates a temporary file without a name, if the system can. Such a file disappears
-// even if the process is killed.
-func createHidden(dir string) (f *os.File, remove func(), err error) {
-	if f, err = unnamed.Create(dir); err == nil {
-		return f, func() {}, nil
-	}
-	if f, err = os.CreateTemp(dir, ".warc-*"); err != nil {
-		return nil, nil, err
-	}
-	name := f.Name()
-	if os.Remove(name) == nil {
-		return f, func() {}, nil
-	}
-	return f, func() { os.Remove(name) }, nil
 }
 
 // Len returns the length in bytes.

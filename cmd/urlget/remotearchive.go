@@ -15,6 +15,7 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/unnamed"
 )
 
 // openFiles opens the archives of --replay: files, and URLs of archives on servers.
@@ -74,11 +75,14 @@ func (n *network) openRemote(ctx context.Context, u uri.URI) (replay.File, error
 		return f, nil
 	}
 	defer r.Close()
-	tmp, err := os.CreateTemp("", "urlget-archive-*")
+	tmp, remove, err := unnamed.Temporary(os.TempDir(), "urlget-archive-*")
 	if err != nil {
 		return nil, failure.File(err)
 	}
-	f.ReaderAt, f.close = tmp, func() error { return errors.Join(tmp.Close(), os.Remove(tmp.Name())) }
+	f.ReaderAt, f.close = tmp, func() error {
+		defer remove()
+		return tmp.Close()
+	}
 	if f.size, err = io.Copy(tmp, r); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

@@ -142,7 +142,7 @@ var layers = []layer{
 		{packages: "cmd/urlget/internal/...", imports: append(public[:len(public):len(public)], "cmd/urlget/internal/...", "internal/interrupt", "internal/render"),
 			modules: []string{"github.com/modelcontextprotocol/go-sdk", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"},
 			purpose: "the parts of the command"},
-		{packages: "cmd/urlget", imports: append(public[:len(public):len(public)], "cmd/urlget/internal/...", "internal/interrupt", "internal/render", "internal/filelock", "internal/rlimit"), modules: []string{"github.com/spf13/cobra",
+		{packages: "cmd/urlget", imports: append(public[:len(public):len(public)], "cmd/urlget/internal/...", "internal/interrupt", "internal/render", "internal/filelock", "internal/rlimit", "internal/unnamed"), modules: []string{"github.com/spf13/cobra",
 			"github.com/spf13/pflag", "golang.org/x/term"}},
 		{packages: "queue/cmd/urlget-queue", imports: append(allPublic[:len(allPublic):len(allPublic)], "internal/interrupt", "internal/render"), modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
 		{packages: "examples/...", imports: public, purpose: "small example programs"},
