@@ -54,7 +54,7 @@ func captures(t *testing.T, list ...[2]string) *replay.Archive {
 func startGate(t *testing.T, a *replay.Archive) (u *user, gate string) {
 	t.Helper()
 	u = start(t, func(opts *serve.Options, common *fetch.Options) {
-		opts.Archive, common.Middleware = a, []fetch.Middleware{serve.Archived(a, true)}
+		opts.Archive, common.Middleware = a, []fetch.Middleware{serve.Archived(a, replay.Options{Only: true})}
 	})
 	return u, u.serve.TimeGate(u.server.Listener.Addr().String())
 }
@@ -254,7 +254,7 @@ func TestPagesAsOfADate(t *testing.T) {
 	t.Parallel()
 	a := captures(t, [2]string{"1997-05-01T12:00:00Z", "<p>old"}, [2]string{"2020-01-01T00:00:00Z", "<p>new"})
 	u := start(t, func(opts *serve.Options, common *fetch.Options) {
-		opts.Archive, opts.At, common.Middleware = a, time.Date(1998, 1, 1, 0, 0, 0, 0, time.UTC), []fetch.Middleware{serve.Archived(a, true)}
+		opts.Archive, opts.At, common.Middleware = a, time.Date(1998, 1, 1, 0, 0, 0, 0, time.UTC), []fetch.Middleware{serve.Archived(a, replay.Options{Only: true})}
 	})
 	p := u.open("http://h.example/x")
 	p.want(t, http.StatusOK, "Captured on 1997-05-01 12:00:00")

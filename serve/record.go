@@ -104,20 +104,19 @@ func Date(ctx context.Context) time.Time {
 }
 
 // Archived returns a Middleware for the clients of a Server, which must be the innermost one. It
-// replays responses from the archive, as of the capture time that the page is for. If only is set,
-// requests that the archive cannot serve fail and nothing is sent.
-func Archived(a *replay.Archive, only bool) fetch.Middleware {
+// replays responses from the archive with opts, as of the capture time that the page is for and decoded.
+func Archived(a *replay.Archive, opts replay.Options) fetch.Middleware {
 	return func(next fetch.Driver) fetch.Driver {
 		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			want, _ := ctx.Value(captureKey{}).(capture)
-			if want.live && !only {
+			if want.live && !opts.Only {
 				return next.Open(ctx, req)
 			}
 			req, err := a.WithBody(req)
 			if err != nil {
 				return nil, err
 			}
-			at := want.at
+			opts, at := opts, want.at
 			if when, ok := a.Find(req, at); ok {
 				if t, ok := ctx.Value(conversationKey{}).(*conversation); ok {
 					t.mu.Lock()
@@ -125,8 +124,8 @@ func Archived(a *replay.Archive, only bool) fetch.Middleware {
 					t.mu.Unlock()
 				}
 			}
-			return a.Middleware(replay.Options{Only: only ||
-				want.only, At: at, Compressed: true})(next).Open(ctx, req)
+			opts.Only, opts.At, opts.Compressed = opts.Only || want.only, at, true
+			return a.Middleware(opts)(next).Open(ctx, req)
 		})
 	}
 }

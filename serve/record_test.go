@@ -40,7 +40,7 @@ func TestArchivedRequestBodies(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	client := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{serve.Archived(a, true)}, NoProxy: "*",
+	client := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{serve.Archived(a, replay.Options{Only: true})}, NoProxy: "*",
 		Policy: &fetch.Policy{AllowPrivate: true}}, fetchweb.Load)
 	defer client.Close()
 	proxy := httptest.NewServer(&fetchhttp.Proxy{Client: client})

@@ -77,7 +77,7 @@ func TestSearchInAnArchive(t *testing.T) {
 		}
 		t.Cleanup(func() { archive.Close() })
 		o.Archive = archive
-		f.Middleware = []fetch.Middleware{serve.Archived(archive, false)}
+		f.Middleware = []fetch.Middleware{serve.Archived(archive, replay.Options{})}
 		f.DialContext = func(context.Context, string, string) (net.Conn, error) {
 			t.Error("the search connects to a server")
 			return nil, io.EOF

@@ -44,6 +44,9 @@ type Archive struct {
 
 	scannedFiles []scannedFile
 
+	nearOnce sync.Once
+	nearby   map[string][]string // see nearURLs
+
 	web     sync.Once
 	drivers [2]fetch.Driver // for HTTP: without and with decoding of content codings
 }

@@ -27,6 +27,9 @@ type Options struct {
 	// Only makes requests without a capture fail with fetch.ErrNotFound. Nothing is sent to any
 	// server. Otherwise such requests are sent to the server.
 	Only bool
+	// Near answers a request without a capture with one of a URL that usually names the same resource:
+	// see warc.NearKey. Otherwise the error names that URL.
+	Near bool
 	// At selects the capture nearest to a time; zero means the last one.
 	At time.Time
 	// Within limits the time between At and the capture. Captures beyond it are treated as missing. 0
@@ -70,8 +73,15 @@ func (a *Archive) openNearest(
 	p := newPreference(req, opts.At, opts.Usable)
 	c := a.find(p)
 	switch {
-	case c == nil && opts.Only:
-		return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: a.noCaptureError(p)}
+	case c == nil && (opts.Only || opts.Near):
+		resp, err := a.respondNear(ctx, p, opts)
+		switch {
+		case resp != nil || err != nil:
+			return resp, err
+		case opts.Only:
+			return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: a.noCaptureError(p)}
+		}
+		return next.Open(ctx, req)
 	case c == nil:
 		return next.Open(ctx, req)
 	case opts.Within > 0 && !opts.At.IsZero() && c.date.Sub(opts.At).Abs() > opts.Within:

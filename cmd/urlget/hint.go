@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/crawl"
@@ -101,6 +102,8 @@ var causeHints = []struct {
 	is   func(error) bool
 	hint string
 }{
+	{as(func(*replay.NearError) bool { return true }),
+		"use --replay-near to accept captures of similar URLs"},
 	{as(func(e x509.CertificateInvalidError) bool { return e.Reason == x509.Expired }),
 		"check the system clock, or use --insecure to skip verification"},
 	{as(func(x509.CertificateInvalidError) bool { return true }), "use --insecure to skip verification"},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/cmd/urlget/internal/mcptools"
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
@@ -57,7 +58,8 @@ func runMCP(p *program, cmd *cobra.Command, _ []string) error {
 		reader, policy := *opts, *opts.Policy
 		policy.AllowPrivate = true // nothing is sent
 		reader.Policy = &policy
-		reader.Middleware = append(n.observers(), browse.Archived(r, true))
+		how := replay.Options{Only: true, Near: n.opts.Archive.Near}
+		reader.Middleware = append(n.observers(), browse.Archived(r, how))
 		c := n.clientWith(&reader)
 		defer c.Close()
 		tools.Pages = browse.New(browse.Options{Client: c, Archive: r, ArchiveOnly: true})

@@ -18,7 +18,7 @@ func (n *network) middleware() []fetch.Middleware {
 	if o.Replay != nil {
 		only := o.ReplayOnly || !o.At.IsZero() && o.TimeGates == nil
 		list = append(list, n.replayMiddleware(replay.Options{Only: only, At: o.At,
-			Within: time.Duration(o.Within), Compressed: n.opts.Driver.Web.Compressed}))
+			Near: o.Near, Within: time.Duration(o.Within), Compressed: n.opts.Driver.Web.Compressed}))
 	}
 	list = n.addCache(list)
 	return n.addTimeGates(list, func(context.Context) time.Time { return o.At })

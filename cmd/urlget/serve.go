@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
@@ -152,7 +153,8 @@ func newServeClients(n *network) (c serveClients, err error) {
 	opts.Recorder = joinRecorders(opts.Recorder, browse.Recorder())
 	opts.Middleware = n.observers()
 	if r := n.archives.replay; r != nil {
-		opts.Middleware = append(opts.Middleware, browse.Archived(r, n.opts.Archive.ReplayOnly))
+		how := replay.Options{Only: n.opts.Archive.ReplayOnly, Near: n.opts.Archive.Near}
+		opts.Middleware = append(opts.Middleware, browse.Archived(r, how))
 	}
 	opts.Middleware = n.addCache(opts.Middleware)
 	opts.Middleware = n.addTimeGates(opts.Middleware, browse.Date)

@@ -463,7 +463,7 @@ func TestReplay(t *testing.T) {
 	t.Cleanup(func() { archive.Close() })
 	b := newTab(t, func(s *serve.Options, o *fetch.Options) {
 		s.Archive, s.ArchiveOnly = archive, true
-		o.Middleware = []fetch.Middleware{serve.Archived(archive, true)}
+		o.Middleware = []fetch.Middleware{serve.Archived(archive, replay.Options{Only: true})}
 		o.DialContext = func(context.Context, string, string) (net.Conn, error) {
 			t.Error("the server got a connection")
 			return nil, io.EOF

@@ -72,7 +72,7 @@ func archived(t *testing.T) (site *httptest.Server, archive *replay.Archive) {
 // withArchive returns the options of a page that replays an archive and uses the network.
 func withArchive(archive *replay.Archive) func(*serve.Options, *fetch.Options) {
 	return func(s *serve.Options, o *fetch.Options) {
-		s.Archive, o.Middleware = archive, []fetch.Middleware{serve.Archived(archive, false)}
+		s.Archive, o.Middleware = archive, []fetch.Middleware{serve.Archived(archive, replay.Options{})}
 	}
 }
 

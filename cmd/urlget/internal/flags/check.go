@@ -123,6 +123,8 @@ func (o *Options) checkValues() error {
 			"--warc " + r.WARC + " is not a file name", "use --warc " + r.WARC + "NAME"},
 		{r.Replay == nil && r.ReplayOnly,
 			"--replay-only requires an archive", "use --replay FILE to name one"},
+		{r.Replay == nil && r.Near,
+			"--replay-near requires an archive", "use --replay FILE to name one"},
 		{r.Replay == nil && r.TimeGates == nil && !r.At.IsZero(),
 			"--at requires an archive", "use --replay FILE to name one, or --timegate URL"},
 		{r.ReplayOnly && o.on("timegate"),

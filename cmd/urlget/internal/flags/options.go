@@ -176,6 +176,7 @@ type Archive struct {
 	Plain      bool
 	Replay     []string
 	ReplayOnly bool
+	Near       bool
 	At         time.Time
 	TimeGates  []string
 	Cache      string

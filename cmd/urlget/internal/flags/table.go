@@ -512,6 +512,7 @@ func (o *Options) protocolFlags() []Flag {
 		{Name: "text", In: contents, Value: &o.Mail.Text, Help: "retrieve the readable text of a message", Tree: Never, Excludes: whole},
 		{Name: "compose", In: contents, Value: &o.Mail.Compose, Help: "print the message that a mailto URL describes without sending it", Excludes: "json directory-prefix checksum parts part text " + whole},
 		{Name: "replay-only", In: online | Serve | MCP, Value: &o.Archive.ReplayOnly, Help: "with --replay: use only the archive, send nothing"},
+		{Name: "replay-near", In: online | Serve | MCP, Value: &o.Archive.Near, Help: "with --replay: also use captures of URLs that differ only in http or https, www, a final slash, the order of parameters or cache busters"},
 		{Name: "replay-at", In: online, Value: parsedBy(&o.Archive.At, parseDate), Help: "the same as --at `DATE`", Hidden: true},
 	}
 }
