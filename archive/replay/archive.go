@@ -7,7 +7,6 @@ package replay
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -36,11 +35,11 @@ type Archive struct {
 	mu          sync.Mutex // protects the fields below
 	damage      []error
 	scanned     *table
-	recordsLeft int                          // records that may still be added to scanned
-	cached      [2]*table                    // results of index lookups: recent ones, and older ones
-	maxCached   int                          // maximum number of URLs in each of them
-	lines       int                          // maximum number of index lines of a WACZ file
-	bySum       map[[sha256.Size]byte]string // URLs by the SHA-256 of their content; nil until needed
+	recordsLeft int               // records that may still be added to scanned
+	cached      [2]*table         // results of index lookups: recent ones, and older ones
+	maxCached   int               // maximum number of URLs in each of them
+	lines       int               // maximum number of index lines of a WACZ file
+	bySum       map[string]string // URLs by the digest of their content, see sumKey; nil until needed
 
 	scannedFiles []scannedFile
 

@@ -6,8 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/urlget/urlget/archive/internal/digest"
+	"github.com/urlget/urlget/archive/internal/record"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
@@ -29,7 +31,7 @@ func (a *Archive) openDigest(
 	if resp != nil || err != nil {
 		return resp, err
 	}
-	if text, ok := a.digests()[sum]; ok {
+	if text, ok := a.digests()[sumKey(digest.Digest{Algorithm: "sha256", Sum: sum[:]})]; ok {
 		other := *req
 		if other.URL, err = uri.ParseRef(text); err == nil {
 			resp, err = a.openCaptureOf(ctx, &other, sum, opts)
@@ -76,28 +78,72 @@ func (a *Archive) openCaptureOf(
 	return nil, fetch.ContextError(ctx)
 }
 
+// profileDigest ends the WARC-Profile of a revisit whose content is that of another record with the same
+// payload digest (WARC 1.1, section 6.7.2).
+const profileDigest = "/identical-payload-digest"
+
+// withDigest returns the place of a record with the payload digest of a revisit that names no record, or a
+// missing one. Its URL may be another one.
+func (a *Archive) withDigest(revisit *warc.Record) place {
+	want, ok := digest.Parse(revisit.Get("WARC-Payload-Digest"))
+	if !ok || !strings.HasSuffix(revisit.Get("WARC-Profile"), profileDigest) {
+		return place{}
+	}
+	u, err := uri.ParseRef(a.digests()[sumKey(want)])
+	if err != nil || !u.IsAbs() {
+		return place{}
+	}
+	list := a.capturesOf(record.Key(u))
+	for _, c := range list[:min(len(list), maxDigested)] {
+		if c.kind == warc.Revisit || c.incomplete {
+			continue
+		}
+		rec, done, err := a.read(c.place)
+		if err != nil {
+			continue
+		}
+		have, ok := digest.Parse(rec.Get("WARC-Payload-Digest"))
+		done()
+		if ok && sumKey(have) == sumKey(want) {
+			return c.place
+		}
+	}
+	return place{}
+}
+
 // A scannedFile is a WARC file, or its end, that no index covers.
 type scannedFile struct {
 	io.ReaderAt
 	from int64
 }
 
-// digests returns a URL for each SHA-256 that records and indexes state. The files are read once for it.
-// Damaged records were reported before.
-func (a *Archive) digests() map[[sha256.Size]byte]string {
+// sumKey is the key of a digest in Archive.bySum.
+func sumKey(d digest.Digest) string { return d.Algorithm + ":" + string(d.Sum) }
+
+// digests returns a URL for each digest that records and indexes state: of a record with the content, if
+// there is one, otherwise of a revisit. The files are read once for it. Damaged records were reported
+// before.
+func (a *Archive) digests() map[string]string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.bySum != nil {
 		return a.bySum
 	}
-	a.bySum = make(map[[sha256.Size]byte]string)
-	add := func(text, url string) {
-		if d, ok := digest.Parse(text); ok && d.Algorithm == "sha256" && len(a.bySum) < maxRecords {
-			a.bySum[[sha256.Size]byte(d.Sum)] = url
+	a.bySum = make(map[string]string)
+	add := func(text, url string, revisits bool) {
+		if !strings.Contains(text, ":") {
+			text = "sha1:" + text // as in indexes of other programs
+		}
+		d, ok := digest.Parse(text)
+		if !ok || len(a.bySum) >= maxRecords {
+			return
+		}
+		if key := sumKey(d); !revisits || a.bySum[key] == "" {
+			a.bySum[key] = url
 		}
 	}
 	for _, x := range a.indexes {
-		x.each(func(e warc.IndexEntry) { add(e.Digest, e.URL) })
+		x.each(func(e warc.IndexEntry) { add(e.Digest, e.URL, e.Mime == "warc/revisit") })
 	}
 	for _, f := range a.scannedFiles {
 		r, err := warc.NewReader(f)
@@ -118,7 +164,7 @@ func (a *Archive) digests() map[[sha256.Size]byte]string {
 			}
 			switch rec.Type() {
 			case warc.Response, warc.Resource, warc.Revisit:
-				add(rec.Get("WARC-Payload-Digest"), rec.TargetURI())
+				add(rec.Get("WARC-Payload-Digest"), rec.TargetURI(), rec.Type() == warc.Revisit)
 			}
 		}
 		r.Close()

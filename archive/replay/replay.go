@@ -360,7 +360,11 @@ func (a *Archive) origin(rec *warc.Record) place {
 	if p, ok := a.byID(rec.Refers("WARC-Refers-To")); ok {
 		return p
 	}
-	return a.byOrigin(origin{rec.Refers("WARC-Refers-To-Target-URI"), rec.Time("WARC-Refers-To-Date")})
+	o := origin{rec.Refers("WARC-Refers-To-Target-URI"), rec.Time("WARC-Refers-To-Date")}
+	if p := a.byOrigin(o); p.file != nil {
+		return p
+	}
+	return a.withDigest(rec)
 }
 
 func (a *Archive) openResource(
