@@ -28,7 +28,7 @@ func TestArchivedRequestBodies(t *testing.T) {
 			kind, kind+"-"+id, id, kind, len(block), block)
 	}
 	for _, q := range []string{"1", "2"} {
-		record("response", q, "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nanswer "+q)
+		record("response", q, "HTTP/1.1 200 OK\r\nDate: Wed, 31 Dec 2025 23:59:59 GMT\r\nContent-Length: 8\r\n\r\nanswer "+q)
 		record("request", q, "POST /q HTTP/1.1\r\nContent-Length: 1\r\n\r\n"+q)
 	}
 	name := filepath.Join(t.TempDir(), "a.warc")
@@ -75,6 +75,10 @@ func TestArchivedRequestBodies(t *testing.T) {
 		resp.Body.Close()
 		if err != nil || resp.StatusCode != tt.status || !strings.Contains(string(got), tt.want) {
 			t.Errorf("%s %.10q: %s, %q, %v; want %d, %q", tt.method, tt.body, resp.Status, got, err, tt.status, tt.want)
+		}
+		h := resp.Header
+		if resp.StatusCode == 200 && (h.Get("Memento-Datetime") != "Thu, 01 Jan 2026 00:00:00 GMT" || h.Get("Date") != "Wed, 31 Dec 2025 23:59:59 GMT") {
+			t.Errorf("%s %.10q: the header is %v", tt.method, tt.body, h)
 		}
 	}
 }

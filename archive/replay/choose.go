@@ -81,10 +81,12 @@ type preference struct {
 	bodyDigest string // of the request; see bodyDigest
 	at         time.Time
 	usable     func(Capture) bool // see Options; may be nil
+	variant    variant
 }
 
 func newPreference(req *fetch.Request, at time.Time, usable func(Capture) bool) *preference {
-	return &preference{req, record.FormDigest(req.Form), requestDigest(req), at, usable}
+	fields := func(name string) []string { return req.Header[name] }
+	return &preference{req, record.FormDigest(req.Form), requestDigest(req), at, usable, variantOf(fields)}
 }
 
 // compare returns 1 if c is better than d, -1 if it is worse, and 0 if the later one in the archive
@@ -108,6 +110,7 @@ func (p *preference) rank(c, d *snapshot) int {
 		prefer(c.rng.IsZero(), d.rng.IsZero()),
 		prefer(hasOp(c), hasOp(d)),
 		prefer(!c.standalone, !d.standalone),
+		prefer(!c.differs(p), !d.differs(p)),
 	)
 }
 

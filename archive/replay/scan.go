@@ -41,6 +41,9 @@ type snapshot struct {
 	failed     bool   // a temporary failure, or incomplete
 	incomplete bool
 	id         string
+	varies     byte // a bit for each of negotiated that the response depends on
+	known      bool // variant is that of the request
+	variant    variant
 	cache      *cacheFields // nil except in the archives of a cache
 	// standalone is set for a resource record without an exchange record.
 	standalone bool

@@ -15,9 +15,11 @@ const maxMethod = 32
 
 type requestInfo struct {
 	known      bool
+	parsed     bool
 	method     string
 	bodyDigest string
 	coded      bool
+	variant    variant
 }
 
 // request reads a request record, which may precede or follow that of the response.
@@ -35,6 +37,8 @@ func (s *scanner) request(rec *warc.Record) {
 		head.N = math.MaxInt64
 		coding := req.Header.Get("Accept-Encoding")
 		q.method, q.coded = req.Method, coding != "" && coding != "identity"
+		q.variant = variantOf(req.Header.Values)
+		q.parsed = true
 		body := io.Reader(in) // HTTP/2 requests may lack a Content-Length
 		if req.Body != http.NoBody {
 			body = req.Body
@@ -59,6 +63,7 @@ func (s *scanner) request(rec *warc.Record) {
 func (c *snapshot) setRequest(q requestInfo) {
 	if q.known {
 		c.method, c.bodyDigest, c.coded = q.method, q.bodyDigest, q.coded
+		c.variant, c.known = q.variant, q.parsed
 	}
 }
 
@@ -77,6 +82,7 @@ func (c *snapshot) readHead(rec *warc.Record) {
 		return
 	}
 	c.status = resp.StatusCode
+	c.readVary(resp.Header)
 	if c.cache != nil {
 		c.cache.vary = strings.Join(resp.Header["Vary"], ",")
 	}

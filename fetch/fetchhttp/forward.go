@@ -66,6 +66,7 @@ func answer(w http.ResponseWriter, r *http.Request, resp *fetch.Response, plain 
 		h["Content-Type"] = nil // net/http shall not guess
 	}
 	h.Add("Via", cmp.Or(resp.Version, "1.1")+" "+product)
+	stateCapture(h, resp)
 	if plain {
 		downgrade(h, resp)
 	}
@@ -79,6 +80,13 @@ func answer(w http.ResponseWriter, r *http.Request, resp *fetch.Response, plain 
 	sendSoon(w, r, resp)
 	for name, values := range trailerOf(resp) {
 		h[http.TrailerPrefix+name] = values
+	}
+}
+
+// stateCapture says when a response was captured (RFC 7089, section 2.1.1).
+func stateCapture(h http.Header, resp *fetch.Response) {
+	if c := resp.Capture; c != nil {
+		h.Set("Memento-Datetime", c.Time.Format(http.TimeFormat))
 	}
 }
 

@@ -172,6 +172,7 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, g *gateway, abso
 		return
 	}
 	defer resp.Body.Close()
+	stateCapture(w.Header(), resp)
 	if resp.Kind == fetch.KindListing && resp.Entries != nil {
 		g.listing(w, r, resp)
 		return
