@@ -35,8 +35,9 @@ func runExtract(p *program, cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	all := urls == nil && ids == nil
 	if ids != nil {
-		if err := printRecords(p.rep, args[0], ids); err != nil || urls == nil {
+		if ids, err = printRecords(p.rep, args[0], ids); err != nil || urls == nil && ids == nil {
 			return err
 		}
 	}
@@ -50,7 +51,18 @@ func runExtract(p *program, cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer client.Close()
-	all := urls == nil
+	for _, id := range ids {
+		u, err := uri.ParseLoose(id)
+		if err == nil && len(p.net.archives.replay.Captures(u, 1)) > 0 {
+			urls = append(urls, u) // such as urn:view:https://h/, a screenshot
+			continue
+		}
+		p.rep.fail("", &fetch.Error{Code: fetch.ErrNotFound,
+			Err: fmt.Errorf("%s has no record %s", args[0], id)})
+	}
+	if urls == nil && !all {
+		return nil
+	}
 	if all {
 		if urls, err = archivedURLs(p.rep, p.net.archives.replay); err != nil {
 			return err
@@ -117,12 +129,13 @@ func extractURLs(ctx context.Context, rep *reporter, client *fetch.Client, urls 
 	return failure.File(d.Flush())
 }
 
-func printRecords(rep *reporter, name string, ids []string) error {
+// printRecords prints the blocks of records, and returns the identifiers that no record has.
+func printRecords(rep *reporter, name string, ids []string) (missing []string, err error) {
 	left := make(map[string]bool)
 	for _, id := range ids {
 		left[id] = true
 	}
-	err := readArchive(name, func(_ string, r *warc.Reader) error {
+	err = readArchive(name, func(_ string, r *warc.Reader) error {
 		for len(left) > 0 {
 			rec, err := r.Next()
 			var damage *warc.DamageError
@@ -144,10 +157,9 @@ func printRecords(rep *reporter, name string, ids []string) error {
 		return nil
 	})
 	for _, id := range ids {
-		if left[id] && err == nil {
-			rep.fail("", &fetch.Error{Code: fetch.ErrNotFound,
-				Err: fmt.Errorf("%s has no record %s", name, id)})
+		if left[id] {
+			missing = append(missing, id)
 		}
 	}
-	return err
+	return missing, err
 }
