@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,8 @@ type Page struct {
 	Delay time.Duration
 	// Reply is the server's reply to Read.
 	Reply fetch.Reply
+	// Unread is the content type of the page if Read found no links because of it.
+	Unread string
 	// Result carries a value from Visit to Options.Ended.
 	Result any
 
@@ -184,7 +187,11 @@ func (p *Page) Read(ctx context.Context) error {
 		entries, ok = links.Sitemap(resp.Body, resp.URL), true
 	}
 	if !ok {
+		p.Unread = cmp.Or(resp.ContentType, UnknownType)
 		return nil
 	}
 	return p.AddLinks(ctx, entries)
 }
+
+// UnknownType stands for the content type of a page without one that does not begin as HTML.
+const UnknownType = "unknown"

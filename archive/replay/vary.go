@@ -25,7 +25,8 @@ func variantOf(fields func(name string) []string) (v variant) {
 
 // readVary records which negotiated fields a response depends on.
 func (c *snapshot) readVary(h http.Header) {
-	names := strings.Split(strings.ToLower(strings.ReplaceAll(strings.Join(h.Values("Vary"), ","), " ", "")), ",")
+	text := strings.ReplaceAll(strings.Join(h.Values("Vary"), ","), " ", "")
+	names := strings.Split(strings.ToLower(text), ",")
 	for i, name := range negotiated {
 		if slices.Contains(names, strings.ToLower(name)) {
 			c.varies |= 1 << i

@@ -106,6 +106,10 @@ func (t *tree) mirrorOptions(seeds []seed) (*mirror.Options, error) {
 			t.rep.reportRetry(treeVisitOf(ctx).Transfer, u, failed, wait, err)
 		},
 	}
+	opts.Unread = func(u uri.URI, contentType string) {
+		const message = "%s: not read for links: the content type is %s"
+		t.rep.say(message, u.Redacted(), fetch.Printable(contentType))
+	}
 	opts.Crawl.Left = func(l crawl.Link, why crawl.Reason) {
 		switch {
 		case why == crawl.NeedsForm:

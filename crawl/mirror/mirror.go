@@ -72,6 +72,9 @@ type Options struct {
 	// final, because several URLs want it, Ended is called at the end of the run, or of the next one
 	// if it is interrupted. Calls do not overlap.
 	Ended func(Event)
+	// Unread is called for start pages of schemes with links, and for pages that begin as HTML, that are
+	// not read for links because of their content type. Calls do not overlap.
+	Unread func(u uri.URI, contentType string)
 	// Retrying is called before each pause between attempts, like Retry.Report. Calls do not
 	// overlap.
 	Retrying func(ctx context.Context, u uri.URI, failed int, wait time.Duration, err error)

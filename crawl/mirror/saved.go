@@ -164,6 +164,7 @@ func (m *mirror) follow(ctx context.Context, p *crawl.Page, v memo, name string,
 	parse func(io.Reader) iter.Seq2[fetch.Entry, error]) error {
 	t := m.d.Client.Traits(p.URL)
 	if !t.HasLinks() || parse == nil && !hasLinks(v.Type) && p.Rel != "sitemap" {
+		m.reportUnread(p, cmp.Or(v.Type, crawl.UnknownType), content)
 		return nil
 	}
 	if t.Menus && parse == nil {

@@ -6,11 +6,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/crawl/mirror"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
 // A document is what a test server sends for a path: the lines of its header, an empty line, and its text.
@@ -82,5 +84,32 @@ func TestConvertedFrames(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(dir, "index.html"))
 	if want := `<meta charset="windows-1251"><iframe srcdoc="&lt;img src=&quot;x&quot;&gt;"></iframe>`; err != nil || string(page) != want {
 		t.Errorf("got %s, want %s, %v", page, want, err)
+	}
+}
+
+func TestUnreadPagesAreReported(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		documents map[string]string
+		spider    bool
+		want      []string
+	}{
+		"a start page of text":  {documents: map[string]string{"/": "Content-Type: text/plain\n\n<a href=x>"}, want: []string{"/ text/plain"}},
+		"a start page of bytes": {documents: map[string]string{"/": "\n\n\x00"}, want: []string{"/ unknown"}},
+		"a checked start page":  {documents: map[string]string{"/": "Content-Type: image/png\n\nx"}, spider: true, want: []string{"/ image/png"}},
+		"a page of text":        {documents: map[string]string{"/": html + "<a href=a><img src=b>", "/a": "Content-Type: text/plain\n\n<!doctype html><a href=x>", "/b": "Content-Type: image/png\n\n<p>"}, want: []string{"/a text/plain"}},
+		"texts and pictures":    {documents: map[string]string{"/": html + "<a href=a>a</a><a href=b>", "/a": "Content-Type: text/plain\n\nwords", "/b": "Content-Type: image/png\n\nx"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			site := serveDocuments(t, tt.documents)
+			var got []string
+			opts := noHost()
+			opts.Crawl.NoRobots, opts.Spider = true, tt.spider
+			opts.Unread = func(u uri.URI, contentType string) { got = append(got, u.Path()+" "+contentType) }
+			if _, _, err := tryRun(t, t.TempDir(), site.URL+"/", opts); err != nil || !slices.Equal(got, tt.want) {
+				t.Errorf("%q, %v, want %q", got, err, tt.want)
+			}
+		})
 	}
 }

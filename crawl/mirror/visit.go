@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/links"
 )
 
 func (m *mirror) visit(ctx context.Context, p *crawl.Page) error {
@@ -43,15 +45,33 @@ func (m *mirror) process(ctx context.Context, p *crawl.Page, v *visitResult) err
 		return m.list(ctx, p, v)
 	case !p.Save:
 		v.Outcome = job.Listed
-		return read(ctx, p, v)
+		return m.read(ctx, p, v)
 	}
 	return m.get(ctx, p, v)
 }
 
-func read(ctx context.Context, p *crawl.Page, v *visitResult) error {
+func (m *mirror) read(ctx context.Context, p *crawl.Page, v *visitResult) error {
 	err := p.Read(ctx)
 	v.Status = p.Reply.Code
+	if err == nil && p.Unread != "" {
+		m.reportUnread(p, p.Unread, nil)
+	}
 	return err
+}
+
+// reportUnread reports a page that is not read for links, unless nobody expects them. Content may be nil.
+func (m *mirror) reportUnread(p *crawl.Page, contentType string, content []byte) {
+	t := m.d.Client.Traits(p.URL)
+	if m.Unread == nil || !t.Pages || t.Menus || m.Crawl.Scope.SeedsOnly {
+		return
+	}
+	found, _ := links.Sniff(bytes.NewReader(content), "", "")
+	if !p.From.IsZero() && (p.Rel != "a" || found != "text/html") {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.Unread(p.URL, contentType)
 }
 
 // check visits a page for Options.Spider. It reads the page if that may have links, and otherwise
@@ -66,5 +86,5 @@ func (m *mirror) check(ctx context.Context, p *crawl.Page, v *visitResult) error
 		}
 		return err
 	}
-	return read(ctx, p, v)
+	return m.read(ctx, p, v)
 }

@@ -21,7 +21,7 @@ var ceilings = map[string]ceiling{
 	"cmd/urlget":             {15200, 0},
 	"serve":                  {5850, 11},
 	"archive":                {10100, 69},
-	"crawl":                  {7250, 56},
+	"crawl":                  {7300, 57},
 	"protocols":              {34900, 130},
 	"fetch":                  {19650, 277},
 	"fetch/driver":           {1870, 38},
