@@ -136,7 +136,8 @@ func (v *visit) response(ctx context.Context, resp *fetch.Response) error {
 	if v.keeps(resp) || resp.Entries != nil || v.page.Rel == "sitemap" {
 		return nil
 	}
-	if _, linked := links.Read(resp.Body, resp.ContentType, resp.URL); !linked && resp.ContentType != "" {
+	_, linked := links.Read(resp.Body, resp.ContentType, resp.URL)
+	if !linked && !links.IsUnknown(resp.ContentType) {
 		v.skipped = notWanted
 		return job.ErrTaken
 	}

@@ -111,7 +111,8 @@ func preview(name string, attrs []html.Attribute) string {
 		property, _ = value(attrs, "name")
 	}
 	switch property = strings.ToLower(strings.TrimSpace(property)); property {
-	case "og:image", "og:image:url", "og:image:secure_url", "twitter:image":
+	case "og:image", "og:image:url", "og:image:secure_url", "twitter:image",
+		"msapplication-tileimage":
 		if name == "meta" {
 			return property
 		}

@@ -102,7 +102,7 @@ func (f *framer) write(text []byte) {
 		escapeText.WriteString(f.out,
 			strings.TrimPrefix(strings.ToValidUTF8(string(text), "\uFFFD"), "\uFEFF"))
 	case styles:
-		f.style(strings.ToValidUTF8(string(rewriteCSS(text, f.base, "css", f.convert)), "\uFFFD"))
+		f.style(strings.ToValidUTF8(string(rewriteCSS(text, f.base, f.convert)), "\uFFFD"))
 	}
 }
 

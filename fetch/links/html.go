@@ -50,6 +50,7 @@ type page struct {
 	nofollow bool        // a meta element asks robots not to follow links
 	styles   bool        // the next text is a style sheet
 	titles   bool        // the next text is the title
+	scripts  string      // the next text is a script of this type; or ""
 	index    bool        // the page is the index of a directory
 	spans    []span      // of the current tag; its memory is used again
 	open     bool        // an anchor is open
@@ -73,13 +74,12 @@ func (p *page) read() {
 			}
 		case html.StartTagToken, html.SelfClosingTagToken:
 			if p.plain {
-				p.styles, p.titles = false, false
+				p.styles, p.titles, p.scripts = false, false, ""
 			} else {
 				p.tag()
 			}
 		case html.EndTagToken:
-			p.styles = false
-			p.titles = false
+			p.styles, p.titles, p.scripts = false, false, ""
 			if isAnchorEnd(p.tokens.Raw()) {
 				p.closeAnchor()
 			}
@@ -99,13 +99,23 @@ func (p *page) end() {
 	}
 }
 
-func (p *page) readsText() bool { return p.styles || p.titles || p.row != nil || p.open }
+func (p *page) readsText() bool {
+	return p.styles || p.titles || p.scripts != "" || p.row != nil || p.open
+}
 
 // text adds text to the open anchor or row, or reads it as a style sheet or title.
 func (p *page) text(text []byte) {
 	if p.styles {
 		for _, s := range cssSpans(text) {
-			p.emit(entry(p.base, s.ref, "css"))
+			p.emit(entry(p.base, s.ref, s.rel))
+		}
+		return
+	}
+	if p.scripts != "" {
+		for ref := range scriptImports(p.scripts, text) {
+			if e := entry(p.base, ref, "import"); isImport(ref) && e.Kind != fetch.EntryError {
+				p.emit(e)
+			}
 		}
 		return
 	}
@@ -149,7 +159,14 @@ func isAnchorEnd(raw []byte) bool {
 func (p *page) tag() {
 	name, attrs := p.name, p.attrs
 	p.styles, p.titles = name == "style" && !p.complete, name == "title" && !p.complete
+	p.scripts = ""
+	if name == "script" && !p.complete {
+		p.scripts, _ = value(attrs, "type")
+	}
 	if name == "base" {
+		if p.templates > 0 || p.tree.isForeign() {
+			return
+		}
 		p.base, p.hasBase = baseOf(p.base, p.hasBase, attrs)
 		return
 	}

@@ -62,7 +62,8 @@ func Read(r io.Reader, contentType string, base uri.URI) (iter.Seq2[fetch.Entry,
 		return styleSheet(r, base), true
 	case manifestType:
 		return readManifest(r, base), true
-	case "text/javascript", "application/javascript", "application/x-javascript":
+	case "text/javascript", "application/javascript", "application/x-javascript", "text/ecmascript",
+		"application/ecmascript":
 		return readScript(r, base), true
 	case "text/uri-list":
 		return uriList(r, base), true

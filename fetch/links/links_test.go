@@ -283,7 +283,7 @@ func TestHTMLHasMoreReferences(t *testing.T) {
 		{"a refresh without a target", `<meta http-equiv=refresh content=5>`, nil},
 		{"a style attribute", `<p style="background: url( 'a b.png' )">`, []string{"css http://h.example/dir/a%20b.png"}},
 		{"a style element", `<style>@import "x.css"; p { background: url(y.png) }</style><a href=z></a>`,
-			[]string{"css http://h.example/dir/x.css", "css http://h.example/dir/y.png", "a http://h.example/dir/z"}},
+			[]string{"stylesheet http://h.example/dir/x.css", "css http://h.example/dir/y.png", "a http://h.example/dir/z"}},
 		{"descriptors with commas", `<img srcset="a.png calc(1px, 2px), b.png">`, []string{"img http://h.example/dir/a.png", "img http://h.example/dir/b.png"}},
 		{"a preload", `<link rel=preload imagesrcset="a.png 1x, b.png 2x">`, []string{"img http://h.example/dir/a.png", "img http://h.example/dir/b.png"}},
 		{"pictures in SVG", `<svg><image xlink:href=a.png /><use href="#x"></svg>`, []string{"image http://h.example/dir/a.png", "use http://h.example/dir/page.html#x"}},
@@ -349,6 +349,8 @@ func TestXML(t *testing.T) {
 			[]string{"item http://h.example/de", "video http://h.example/v.mp4", "img http://h.example/t.png", "item http://h.example/a"}},
 		{"UTF-16", "\xff\xfe" + strings.Join(strings.Split(`<?xml version="1.0" encoding="utf-16"?><urlset><url><loc>/a</loc></url></urlset>`, ""), "\x00") + "\x00",
 			[]string{"item http://h.example/a"}},
+		{"a document with style sheets", `<?xml version="1.0"?><?xml-stylesheet type="text/xsl" href="s.xsl?a&amp;b"?><?xml-stylesheet href='#x'?><?xml-stylesheet href=?><doc/>`,
+			[]string{"stylesheet http://h.example/dir/s.xsl?a&b"}},
 		{"a text", "http://h/a\n", nil},
 		{"something else", `<svg><a href="x"/><loc>y</loc><link>z</link></svg>`, nil},
 		{"rubbish", `<urlset><url><loc>/a</loc></url><`, []string{"item http://h.example/a", "error protocol violation"}},
@@ -491,6 +493,9 @@ func FuzzRewrite(f *testing.F) {
 		})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if strings.Contains(strings.ToLower(page), "import") {
+			return // modules are not converted
 		}
 		if got := len(collect(links.HTML(strings.NewReader(page), base))); got != n {
 			t.Errorf("%q has %d links, and %d were converted", page, got, n)

@@ -1,6 +1,7 @@
 package links
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"iter"
@@ -14,21 +15,9 @@ const (
 	maxManifest  = 4 << 20 // bytes
 )
 
-// A manifest is a web app manifest (https://www.w3.org/TR/appmanifest/), as far as it has links.
-type manifest struct {
-	Start       string     `json:"start_url"`
-	Icons       []resource `json:"icons"`
-	Screenshots []resource `json:"screenshots"`
-	Shortcuts   []struct {
-		URL   string     `json:"url"`
-		Icons []resource `json:"icons"`
-	} `json:"shortcuts"`
-}
-
-type resource struct {
-	Src  string `json:"src"`
-	Type string `json:"type"`
-}
+// A manifest is a web app manifest (https://www.w3.org/TR/appmanifest/). As in browsers, members with a
+// wrong type are ignored.
+type manifest map[string]any
 
 // readManifest yields the pictures of a web app manifest with the relations "icon" and "screenshot", and
 // its pages with the relation "a".
@@ -41,7 +30,7 @@ func readManifest(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
 		case len(text) > maxManifest:
 			err = tooLong("a manifest", maxManifest, base)
 		default:
-			if wrong := json.Unmarshal(text, &m); wrong != nil {
+			if wrong := json.Unmarshal(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), &m); wrong != nil {
 				err = &fetch.Error{Op: "read", URL: base.Redacted(), Code: fetch.ErrProtocol, Err: wrong}
 			}
 		}
@@ -57,29 +46,42 @@ func readManifest(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
 	}
 }
 
-func (m *manifest) entries(base uri.URI) iter.Seq[fetch.Entry] {
+func (m manifest) entries(base uri.URI) iter.Seq[fetch.Entry] {
 	return func(yield func(fetch.Entry) bool) {
-		link := func(ref, rel, contentType string) bool {
+		link := func(in manifest, member, rel string) bool {
+			ref, _ := in[member].(string)
 			if ref == "" {
 				return true
 			}
 			e := entry(base, ref, rel)
-			e.ContentType = contentType
+			e.ContentType, _ = in["type"].(string)
 			return yield(e)
 		}
-		all := func(list []resource, rel string) bool {
-			for _, r := range list {
-				if !link(r.Src, rel, r.Type) {
+		all := func(in manifest, member, rel string) bool {
+			for picture := range in.list(member) {
+				if !link(picture, "src", rel) {
 					return false
 				}
 			}
 			return true
 		}
-		if !link(m.Start, "a", "") || !all(m.Icons, "icon") || !all(m.Screenshots, "screenshot") {
+		if !link(m, "start_url", "a") || !all(m, "icons", "icon") || !all(m, "screenshots", "screenshot") {
 			return
 		}
-		for _, s := range m.Shortcuts {
-			if !link(s.URL, "a", "") || !all(s.Icons, "icon") {
+		for shortcut := range m.list("shortcuts") {
+			if !link(shortcut, "url", "a") || !all(shortcut, "icons", "icon") {
+				return
+			}
+		}
+	}
+}
+
+// list yields the objects of a member that is an array.
+func (m manifest) list(member string) iter.Seq[manifest] {
+	return func(yield func(manifest) bool) {
+		list, _ := m[member].([]any)
+		for _, value := range list {
+			if object, ok := value.(map[string]any); ok && !yield(object) {
 				return
 			}
 		}

@@ -35,6 +35,7 @@ type markup struct {
 	undecodable string            // the charset, if it cannot be decoded
 	tentative   bool              // a later meta element changes the encoding
 	xml         bool
+	templates   int  // open template elements, at least 0
 	isRaw       bool // the next text is neither markup nor has it character references
 	tree        namespaces
 }
@@ -80,6 +81,9 @@ func (m *markup) next() html.TokenType {
 			name, _ = m.tokens.TagName()
 			m.name = atom.String(name)
 		}
+		if m.name == "template" {
+			m.templates = max(m.templates-1, 0)
+		}
 		m.tree.end(m.name)
 	}
 	return kind
@@ -95,6 +99,9 @@ func (m *markup) start(selfClosing bool) {
 		m.tokens.NextIsNotRawText()
 	default:
 		m.isRaw = rawText[m.name]
+	}
+	if m.name == "template" && !m.complete {
+		m.templates++
 	}
 	if m.tentative && m.name == "meta" {
 		if enc, ok := declaredBy(m.attrs); ok {

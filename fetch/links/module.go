@@ -1,8 +1,11 @@
 package links
 
 import (
+	"encoding/json"
 	"io"
 	"iter"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/tdewolff/parse/v2"
@@ -35,6 +38,35 @@ func readScript(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
 			}
 		}
 	}
+}
+
+// scriptImports returns the modules that a script element with a type imports or maps names to (HTML,
+// section 4.12.1.1).
+func scriptImports(kind string, text []byte) iter.Seq[string] {
+	switch strings.ToLower(strings.TrimSpace(kind)) {
+	case "module":
+		return imports(text)
+	case "importmap":
+		var m struct {
+			Imports map[string]any            `json:"imports"`
+			Scopes  map[string]map[string]any `json:"scopes"`
+		}
+		if json.Unmarshal(text, &m) != nil {
+			break
+		}
+		var list []string
+		scopes := slices.Collect(maps.Values(m.Scopes))
+		for _, names := range append(scopes, m.Imports) {
+			for _, target := range names {
+				if ref, ok := target.(string); ok && !strings.HasSuffix(ref, "/") {
+					list = append(list, ref)
+				}
+			}
+		}
+		slices.Sort(list)
+		return slices.Values(slices.Compact(list))
+	}
+	return func(func(string) bool) {}
 }
 
 // isImport reports whether a module specifier is a URL (HTML, section 8.1.6.2).

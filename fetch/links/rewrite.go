@@ -84,6 +84,9 @@ func (c *copied) rewriteElement() bool {
 	m := c.markup
 	switch m.name {
 	case "base":
+		if m.templates > 0 || m.tree.isForeign() {
+			return false
+		}
 		c.base, c.hasBase = baseOf(c.base, c.hasBase, m.attrs)
 		return withoutHref(&m.attrs)
 	case "meta":
@@ -121,7 +124,7 @@ func (m *markup) rewriteStyle(base uri.URI, convert func(fetch.Entry) (string, b
 		text = []byte(html.UnescapeString(string(text)))
 		escape = func(css []byte) []byte { return []byte(escapeText.Replace(string(css))) }
 	}
-	css := rewriteCSS(text, base, "css", convert)
+	css := rewriteCSS(text, base, convert)
 	if bytes.Equal(css, text) {
 		return m.raw
 	}
@@ -219,20 +222,16 @@ var escapeAttr = strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", "
 func RewriteCSS(w io.Writer, r io.Reader, base uri.URI, convert func(fetch.Entry) (string, bool)) error {
 	text, err := readCSS(r, base)
 	if err == nil {
-		_, err = w.Write(rewriteCSS(text, base, "", convert))
+		_, err = w.Write(rewriteCSS(text, base, convert))
 	}
 	return err
 }
 
-// rewriteCSS converts the references in a style sheet. If rel is not empty, it replaces their
-// relation.
-func rewriteCSS(text []byte, base uri.URI, rel string, convert func(fetch.Entry) (string, bool)) []byte {
+// rewriteCSS converts the references in a style sheet.
+func rewriteCSS(text []byte, base uri.URI, convert func(fetch.Entry) (string, bool)) []byte {
 	var out []byte
 	from := 0
 	for _, s := range cssSpans(text) {
-		if rel != "" {
-			s.rel = rel
-		}
 		if ref, ok := convert(entry(base, s.ref, s.rel)); ok {
 			out = append(append(out, text[from:s.start]...), quoteCSS(ref, s.quote)...)
 			from = s.end

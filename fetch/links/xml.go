@@ -144,6 +144,10 @@ func (d *document) readTokens(limited *io.LimitedReader) error {
 			if d.feed != nil {
 				d.feed.addText(t)
 			}
+		case xml.ProcInst:
+			if t.Target == "xml-stylesheet" && d.feed == nil {
+				d.styleSheet(string(t.Inst))
+			}
 		case xml.EndElement:
 			d.end(strings.ToLower(t.Name.Local))
 		}
