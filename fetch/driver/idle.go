@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"math"
 	"slices"
 	"time"
 )
@@ -16,13 +15,18 @@ func (p *idlePool) put(key any, conn any) (dead []any) {
 		return []any{conn}
 	}
 	h := p.hosts[key]
-	if h.stalled > 0 {
-		h.yielded = time.Now()
+	s := h.server
+	if s.stalled > 0 {
+		s.yielded = time.Now()
 		p.release(key)
 		return []any{conn}
 	}
-	if h.grant(grant{conn: conn, hasConn: true}) {
+	if s.grant(h, grant{conn: conn, hasConn: true}) {
 		return nil
+	}
+	if s.serial && len(s.waiters) > 0 { // for another host
+		p.release(key)
+		return []any{conn}
 	}
 	h.idle = append(h.idle, idleConn{conn, time.Now()})
 	if len(h.idle) > p.opts.MaxIdle {
@@ -40,38 +44,9 @@ func (p *idlePool) put(key any, conn any) (dead []any) {
 
 func (p *idlePool) release(key any) {
 	h := p.hosts[key]
-	if h.open <= p.limit(h) && h.grant(grant{}) {
-		return
-	}
-	h.open--
+	h.add(-1)
+	p.grantNext(h.server)
 	p.forget(key, h)
-}
-
-// forget deletes a host without open connections, unless something is known about its server.
-func (p *idlePool) forget(key any, h *host) {
-	if h.open == 0 && !h.serial {
-		delete(p.hosts, key)
-	}
-}
-
-func (p *idlePool) limit(h *host) int {
-	switch {
-	case h.serial:
-		return 1
-	case p.opts.MaxOpen <= 0:
-		return math.MaxInt
-	}
-	return p.opts.MaxOpen
-}
-
-// grant ends the longest wait, and reports whether there was one.
-func (h *host) grant(g grant) bool {
-	if len(h.waiters) == 0 {
-		return false
-	}
-	h.waiters[0] <- g
-	h.waiters = slices.Delete(h.waiters, 0, 1)
-	return true
 }
 
 func (p *idlePool) takeIdle(h *host, prefer func(any) bool) (g grant, ok bool) {
@@ -105,13 +80,13 @@ func (p *idlePool) expire(h *host, now time.Time) (dead []any) {
 }
 
 // evict removes the n connections that have been idle longest. It need not grant anything: a host
-// with idle connections has no waiters.
+// with idle connections has no waiters, and neither has a serial server.
 func (p *idlePool) evict(h *host, n int) (dead []any) {
 	for _, c := range h.idle[:n] {
 		dead = append(dead, c.conn)
 	}
 	h.idle = slices.Delete(h.idle, 0, n)
-	h.open -= n
+	h.add(-n)
 	p.subtractIdle(n)
 	return dead
 }
@@ -138,7 +113,7 @@ func (p *idlePool) removeDead(h *host) (dead []any) {
 		}
 		return closed
 	})
-	h.open -= len(dead)
+	h.add(-len(dead))
 	p.subtractIdle(len(dead))
 	return dead
 }

@@ -3,7 +3,6 @@ package driver
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 )
@@ -23,6 +22,8 @@ type idleOptions struct {
 	ClosedByPeer func(any) bool
 	// Close closes a connection. It must not wait for the peer.
 	Close func(any)
+	// Server returns the server of a key, which other keys may have too. If it is nil, each key has its own.
+	Server func(key any) any
 }
 
 // An idlePool holds connections by key. Connections with the same key must be interchangeable, so
@@ -31,22 +32,19 @@ type idleOptions struct {
 type idlePool struct {
 	opts idleOptions
 
-	mu     sync.Mutex
-	hosts  map[any]*host // only those with open connections
-	idle   int           // idle connections of all hosts
-	timer  *time.Timer   // set while there are idle connections that can expire
-	closed bool
+	mu      sync.Mutex
+	hosts   map[any]*host   // by key; only those with open connections or waiters
+	servers map[any]*server // those of the hosts, and those that may be serial
+	idle    int             // idle connections of all hosts
+	timer   *time.Timer     // set while there are idle connections that can expire
+	closed  bool
 }
 
 // A host is the state of the pool for one key.
 type host struct {
-	open    int          // idle, leased and being dialed
-	idle    []idleConn   // longest idle first
-	waiters []chan grant // longest waiting first; empty unless open has reached the limit
-
-	stalled int       // new connections without a response: see await
-	yielded time.Time // when a connection was last closed in favor of a stalled one
-	serial  bool      // the server serves one connection at a time
+	server *server
+	open   int        // idle, leased and being dialed
+	idle   []idleConn // longest idle first
 }
 
 type idleConn struct {
@@ -55,7 +53,7 @@ type idleConn struct {
 }
 
 // A grant ends a wait: with a connection, with a slot to dial one, or with an error. In the first
-// two cases host.open includes the receiver.
+// two cases host.open and server.open include the receiver.
 type grant struct {
 	conn    any
 	hasConn bool // conn is set
@@ -72,7 +70,7 @@ type idleLease struct {
 }
 
 func newIdlePool(opts idleOptions) *idlePool {
-	return &idlePool{opts: opts, hosts: make(map[any]*host)}
+	return &idlePool{opts: opts, hosts: make(map[any]*host), servers: make(map[any]*server)}
 }
 
 // Get leases a connection: the most recently used idle one for which prefer returns true, or else
@@ -105,24 +103,23 @@ func (p *idlePool) acquire(ctx context.Context, key any, prefer func(any) bool) 
 		p.mu.Unlock()
 		return grant{err: errPoolClosed}
 	}
-	h := p.hosts[key]
-	if h == nil {
-		h = new(host)
-		p.hosts[key] = h
-	}
-	expired := p.expire(h, time.Now())
+	h := p.host(key)
+	dead := p.expire(h, time.Now())
 	g, ok := p.takeIdle(h, prefer)
-	if !ok && h.open < p.limit(h) {
-		h.open++
+	if !ok && h.server.serial {
+		dead = append(dead, p.evictServer(h.server)...)
+	}
+	if !ok && p.hasRoom(h) {
+		h.add(1)
 		ok = true
 	}
 	var turn chan grant
 	if !ok {
 		turn = make(chan grant, 1)
-		h.waiters = append(h.waiters, turn)
+		h.server.waiters = append(h.server.waiters, waiter{h, turn})
 	}
 	p.mu.Unlock()
-	p.closeAll(expired)
+	p.closeAll(dead)
 	if ok {
 		return g
 	}
@@ -144,18 +141,18 @@ func (p *idlePool) replaceInvalid(key any, prefer func(any) bool) grant {
 	h := p.hosts[key]
 	g, ok := p.takeIdle(h, prefer)
 	if ok {
-		h.open--
+		h.add(-1)
 	}
 	return g
 }
 
 // cancelWait ends a wait. If a grant has already arrived, it is passed on.
-func (p *idlePool) cancelWait(key any, h *host, waiter chan grant) {
+func (p *idlePool) cancelWait(key any, h *host, turn chan grant) {
 	p.mu.Lock()
 	var dead []any
-	if i := slices.Index(h.waiters, waiter); i >= 0 {
-		h.waiters = slices.Delete(h.waiters, i, i+1)
-	} else if g := <-waiter; g.hasConn {
+	if h.server.cancel(turn) {
+		p.forget(key, h)
+	} else if g := <-turn; g.hasConn {
 		dead = p.put(key, g.conn)
 	} else if g.err == nil {
 		p.release(key)
@@ -233,11 +230,11 @@ func (p *idlePool) CloseIdle() {
 func (p *idlePool) Close() {
 	p.mu.Lock()
 	p.closed = true
-	for _, h := range p.hosts {
-		for _, turn := range h.waiters {
-			turn <- grant{err: errPoolClosed}
+	for _, s := range p.servers {
+		for _, w := range s.waiters {
+			w.turn <- grant{err: errPoolClosed}
 		}
-		h.waiters = nil
+		s.waiters = nil
 	}
 	dead := p.drain()
 	p.mu.Unlock()

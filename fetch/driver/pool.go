@@ -12,6 +12,10 @@ import (
 // key. Connections with the same key must be interchangeable, so the key must include everything
 // that distinguishes them: host and port, and also user and protection. The pool itself adds the
 // scope of the connection (see [fetch.Env.Scope]). A Pool is safe for concurrent use.
+//
+// The address of a key is the key if it is a string, or what its method Addr() string returns. A server
+// that serves one connection at a time is blocked by idle connections of any key with its address; see
+// [Lease.Await].
 type Pool[K comparable, C any] struct {
 	env  fetch.Env
 	opts PoolOptions[C]
@@ -19,8 +23,17 @@ type Pool[K comparable, C any] struct {
 }
 
 type scopedKey struct {
-	key   any
-	scope string
+	key    any
+	scope  string
+	server string // the forward proxy, or the address; empty if unknown
+}
+
+// serverOf returns a value that is equal for keys of the same server.
+func serverOf(key any) any {
+	if k := key.(scopedKey); k.server != "" {
+		return k.server
+	}
+	return key
 }
 
 // PoolOptions configure a Pool. Limits are per key.
@@ -75,7 +88,8 @@ func (l *Lease[K, C]) Unbind() bool {
 
 // Await announces that the caller waits for the first response on a new connection, until it calls
 // end. If the server does not respond for a second, the pool closes idle connections to it, in case
-// it serves one connection at a time. Get does the same during dial. Await does nothing for a reused
+// it serves one connection at a time. These are the ones to the same address in any scope, or to
+// any address through the same forward proxy. Get does the same during dial. Await does nothing for a reused
 // connection.
 func (l *Lease[K, C]) Await() (end func(responded bool)) {
 	if l.Reused {
@@ -117,6 +131,7 @@ func NewPool[K comparable, C any](env fetch.Env, opts PoolOptions[C]) *Pool[K, C
 		Valid:        func(c any) bool { return opts.valid(c.(C)) },
 		ClosedByPeer: opts.closedByPeer(),
 		Close:        func(c any) { opts.Close(c.(C)) },
+		Server:       serverOf,
 	})}
 }
 
@@ -152,7 +167,7 @@ func (p *Pool[K, C]) Get(ctx context.Context, key K, prefer func(C) bool,
 	if prefer != nil {
 		preferred = func(c any) bool { return prefer(c.(C)) }
 	}
-	l, err := p.pool.Get(ctx, scopedKey{key, p.env.Scope(ctx)}, preferred,
+	l, err := p.pool.Get(ctx, p.scoped(ctx, key), preferred,
 		func(ctx context.Context) (any, error) {
 			c, err := dial(ctx)
 			return c, err
@@ -161,6 +176,20 @@ func (p *Pool[K, C]) Get(ctx context.Context, key K, prefer func(C) bool,
 		return nil, err
 	}
 	return &Lease[K, C]{Conn: l.Conn.(C), Reused: l.Reused, lease: l, opts: &p.opts}, nil
+}
+
+func (p *Pool[K, C]) scoped(ctx context.Context, key K) scopedKey {
+	k := scopedKey{key: key, scope: p.env.Scope(ctx)}
+	switch a := any(key).(type) {
+	case string:
+		k.server = a
+	case interface{ Addr() string }:
+		k.server = a.Addr()
+	}
+	if proxy, forward := p.env.Proxy(ctx); forward {
+		k.server = proxy.WithoutUserinfo().String()
+	}
+	return k
 }
 
 // CloseIdle closes the idle connections.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
@@ -146,7 +147,8 @@ func TestPoolDetectsClosedPeer(t *testing.T) {
 // noScope is the Env of a client without proxies.
 type noScope struct{ fetch.Env }
 
-func (noScope) Scope(context.Context) string { return "" }
+func (noScope) Scope(context.Context) string              { return "" }
+func (noScope) Proxy(context.Context) (u uri.URI, _ bool) { return }
 
 // A pooledConn is a pooled connection and the number of bytes its driver has read ahead.
 type pooledConn struct {

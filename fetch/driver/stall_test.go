@@ -62,6 +62,95 @@ func TestIdleConnectionsDoNotBlockSerialServers(t *testing.T) {
 	})
 }
 
+// TestServersAreSerialForAllKeys checks that connections for other hosts behind a proxy, other users and
+// other scopes do not block each other.
+func TestServersAreSerialForAllKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, idleOptions{MaxIdle: 4, Server: func(any) any { return "proxy" }})
+		dial := r.serialDial(10 * time.Millisecond)
+		get := func(key string) *idleLease {
+			l, err := r.pool.Get(t.Context(), key, nil, dial)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return l
+		}
+		elapsed := func(do func()) time.Duration {
+			start := time.Now()
+			do()
+			return time.Since(start)
+		}
+		if took := elapsed(func() {
+			for _, key := range []string{"a", "b", "c"} {
+				get(key).Put()
+			}
+		}); took > 3*time.Second {
+			t.Errorf("the first connections took %v", took)
+		}
+		if took := elapsed(func() { // now the pool knows the server
+			for _, key := range []string{"d", "e", "a", "a"} {
+				get(key).Put()
+			}
+		}); took > 100*time.Millisecond {
+			t.Errorf("the next connections took %v", took)
+		}
+		a := get("a")
+		waiting, cancel := context.WithCancel(t.Context())
+		failed := make(chan error)
+		go func() {
+			_, err := r.pool.Get(waiting, "z", nil, dial)
+			failed <- err
+		}()
+		synctest.Wait()
+		cancel()
+		if err := <-failed; err != context.Canceled {
+			t.Errorf("a canceled wait: %v", err)
+		}
+		order := make(chan string, 2)
+		for _, key := range []string{"b", "c"} {
+			go func() {
+				l := get(key)
+				order <- key
+				l.Put()
+			}()
+			synctest.Wait()
+		}
+		time.Sleep(time.Minute) // longer than any server waits for a request
+		a.Put()
+		if first, second := <-order, <-order; first != "b" || second != "c" {
+			t.Errorf("served %s before %s", first, second)
+		}
+		synctest.Wait()
+		r.pool.CloseIdle()
+		if r.most != 1 || len(r.pool.hosts) != 0 {
+			t.Errorf("%d connections at a time, %d hosts left", r.most, len(r.pool.hosts))
+		}
+	})
+}
+
+// TestServersThatServeAnotherConnectionAreNotSerial checks that slow responses do not make a server serial
+// that has responded beside an idle connection.
+func TestServersThatServeAnotherConnectionAreNotSerial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, idleOptions{MaxIdle: 4, Server: func(any) any { return "proxy" }})
+		r.get("a").Put()
+		r.get("b").Put() // beside a
+		for range 3 {
+			r.get("a").Put()
+			l := r.get("c")
+			end := r.pool.await("c")
+			time.Sleep(stallDelay + serialDelay/2)
+			end(true)
+			l.Discard()
+		}
+		a, b := r.get("a"), r.get("b")
+		a.Discard()
+		b.Discard()
+		r.pool.CloseIdle()
+		r.empty()
+	})
+}
+
 func TestConnectionsOfSlowServersStayConcurrent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, idleOptions{MaxIdle: 4})

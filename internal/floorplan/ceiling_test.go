@@ -24,7 +24,7 @@ var ceilings = map[string]ceiling{
 	"crawl":                  {7300, 57},
 	"protocols":              {34900, 130},
 	"fetch":                  {19650, 278},
-	"fetch/driver":           {1870, 38},
+	"fetch/driver":           {2000, 38},
 	"fetch/uri":              {3050, 40},
 	"fetch/download":         {6100, 31},
 	"internal":               {10500, 0},

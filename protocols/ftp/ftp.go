@@ -94,6 +94,9 @@ type key struct {
 	login    uri.Userinfo
 }
 
+// Addr is used by [driver.Pool].
+func (k key) Addr() string { return k.addr }
+
 func newDriver(env fetch.Env, opts Options) *opener {
 	if opts.MaxConns <= 0 {
 		opts.MaxConns = 6

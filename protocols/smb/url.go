@@ -86,6 +86,9 @@ type key struct {
 	foreign     bool
 }
 
+// Addr is used by [driver.Pool].
+func (k key) Addr() string { return k.addr }
+
 func (t *target) key() key {
 	return key{addr: t.addr, share: strings.ToUpper(t.tree()), login: t.login, from: t.from,
 		foreign: t.foreign}

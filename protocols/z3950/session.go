@@ -36,6 +36,9 @@ type serverKey struct {
 	login string // the URL's user and password
 }
 
+// Addr is used by [driver.Pool].
+func (k serverKey) Addr() string { return k.addr }
+
 type session struct {
 	conn       *fetch.Conn
 	r          *ber.Reader

@@ -64,6 +64,9 @@ type Key struct {
 	tls               bool
 }
 
+// Addr is used by [driver.Pool].
+func (k Key) Addr() string { return k.addr }
+
 // Key returns the key of sessions with the server.
 func (s *Server) Key() Key {
 	user, _ := s.Login.User()
