@@ -304,7 +304,7 @@ func (t *tools) list(ctx context.Context, in listInput) (*mcp.CallToolResult, er
 	if err := decode(resp); err != nil {
 		return nil, err
 	}
-	listing, ok := links.Entries(resp)
+	listing, ok := links.Entries(resp, "")
 	if !ok {
 		return nil, &fetch.Error{Op: "list", URL: resp.URL.Redacted(), Code: fetch.ErrNotRetrievable,
 			Err: errors.New("the resource has no listing and no links"), Hint: "use the tool fetch"}
