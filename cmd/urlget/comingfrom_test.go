@@ -8,7 +8,7 @@ import (
 )
 
 // comparison is a row of docs/coming-from.md.
-var comparison = regexp.MustCompile("(?m)^\\| `(wget2?|curl|aria2c|lftp|http|rclone|yt-dlp) (.*?)` \\| (.*) \\|$")
+var comparison = regexp.MustCompile("(?m)^\\| `(wget2?|curl|aria2c|lftp|http|rclone|yt-dlp|lynx|w3m|httrack|axel) (.*?)` \\| (.*) \\|$")
 
 // TestComingFrom runs the command lines of docs/coming-from.md. The arguments of another tool work
 // or fail with a hint at the replacement. The replacement works.

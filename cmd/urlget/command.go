@@ -58,6 +58,10 @@ func runRoot(p *program, cmd *cobra.Command, args []string) error {
 		}
 		return printVersion(p)
 	}
+	p.opts.Use(cmd.Flags())
+	if err := p.opts.CheckMisplaced(); err != nil {
+		return err // before a flag whose value it took
+	}
 	if err := checkFirstWord(p.opts, commandNames(cmd), args); err != nil {
 		return err
 	}

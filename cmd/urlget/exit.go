@@ -16,6 +16,7 @@ import (
 // determines the status.
 const (
 	exitOK          = 0
+	exitExists      = 1 // -O names an existing file, and -nc keeps it
 	exitUsage       = 2
 	exitFile        = 3
 	exitIncomplete  = 18

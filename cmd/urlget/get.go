@@ -34,7 +34,8 @@ func catCommand(p *program) *cobra.Command {
 }
 
 func runCat(p *program, cmd *cobra.Command, args []string) error {
-	p.opts.Output.Document, p.opts.Report.Quiet = "-", true
+	p.opts.Output.Document = "-"
+	p.opts.Report.Quiet = p.opts.Report.Quiet || !p.opts.Report.Verbose
 	return runGet(p, cmd, args)
 }
 
@@ -175,6 +176,9 @@ func (g *getter) printsContent(j *job.Job) bool {
 
 func (g *getter) report(j *job.Job, res *job.Result) {
 	rep, out := g.rep, &g.jobs.out
+	if res.Outcome == job.Skipped && g.opts.Output.Document != "" {
+		rep.exit.failed(-1, exitExists) // as wget does
+	}
 	rep.tally.add(res)
 	silent := g.opts.Report.Quiet || out.stream == "-"
 	if res.Outcome == job.Saved && g.opts.Output.SHA256 && rep.events == nil && silent {

@@ -10,28 +10,41 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// typedAsCurl reports whether the command line has a flag that only users of curl type.
-func (p *program) typedAsCurl() bool {
-	return p.net.typedFlag("location") || p.net.typedFlag("fail") || p.net.typedFlag("show-error")
-}
-
-// checkPipe rejects a curl command line whose output goes to a pipe or file: curl prints the content,
-// this command saves it. On a terminal, a message names the saved file.
-func (p *program) checkPipe() error {
-	o := p.opts
-	if !p.typedAsCurl() || o.Output.Document != "" || o.Output.Dir != "" || o.Report.JSON || o.Mail.Parts ||
-		o.Mail.Compose {
+// checkPrints rejects a command line that prints the content in curl, while this command saves it: with
+// -s in its meaning in curl, and with -L or -f if standard output is a pipe or a file.
+func (p *program) checkPrints() error {
+	o, typed := p.opts, p.net.typedFlag
+	switch {
+	case o.Output.Document != "" || o.Output.Dir != "" || o.Report.JSON || o.Mail.Parts || o.Mail.Compose:
 		return nil
-	}
-	if info, err := p.rep.std.out.Stat(); err == nil &&
-		(info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0) {
+	case typed("show-error"):
+		return failure.Hinted("curl prints the content, urlget saves it", flags.CatLine(p.words))
+	case (typed("location") || typed("fail")) && redirected(p.rep.std.out):
 		return failure.Hinted("standard output is redirected, but the content is saved to a file: only "+
 			"curl prints it", flags.CatLine(p.words))
 	}
-	if o.Report.Quiet && p.net.typedFlag("show-error") {
-		o.Report.Quiet, o.Log.Brief = false, true
-	}
 	return nil
+}
+
+// redirected reports whether f is a pipe or a file.
+func redirected(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0)
+}
+
+// sayNothingPrinted says that files were saved and standard output, a pipe or a file, got nothing. It
+// got the messages if it is also standard error.
+func (r *reporter) sayNothingPrinted() {
+	o := r.opts
+	if o.Output.Document != "" || o.Output.Dir != "" || o.Report.JSON || r.logged || !redirected(r.std.out) {
+		return
+	}
+	out, err := r.std.out.Stat()
+	same, errOfErr := r.std.err.Stat()
+	if err == nil && errOfErr == nil && os.SameFile(out, same) {
+		return
+	}
+	r.say("standard output gets nothing; urlget cat URL prints the content")
 }
 
 // checkItems rejects a command line of HTTPie, which has a request method before the URL or request

@@ -50,7 +50,8 @@ func newRunner(o *flags.Options, files *download.Downloader) *job.Runner {
 		policy.Tries = -1
 	}
 	policy.MaxRetryAfter = max(policy.MaxRetryAfter, 1)
-	return &job.Runner{Downloader: files, Retry: policy, SHA256: o.Output.SHA256}
+	return &job.Runner{Downloader: files, Retry: policy, SHA256: o.Output.SHA256,
+		ResumePart: o.Output.Continue && o.Output.Newer}
 }
 
 // serial reports whether transfers run one at a time, in argument order: with one job, or if all

@@ -65,7 +65,7 @@ func execute(ctx context.Context, args []string, std stdio, loaders ...fetch.Loa
 		if errors.As(err, new(*fs.PathError)) { // an unclassified file error
 			err = failure.File(err)
 		}
-		p.rep.fail("", p.net.config.WithConfigHint(err))
+		p.rep.fail("", p.opts.WithFlag(p.table, p.net.config.WithConfigHint(err)))
 	}
 	p.net.close()
 	return p.rep.exit.status()

@@ -66,6 +66,13 @@ func (t *tally) keeps() bool {
 	return t.kept
 }
 
+// savesAll reports whether files were saved, and no listing was printed.
+func (t *tally) savesAll() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.outcomes[job.Saved] > 0 && t.outcomes[job.Listed] == 0
+}
+
 // interrupted is the outcome of a transfer that the user interrupted. It is not a failure.
 const interrupted job.Outcome = "interrupted"
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -186,7 +187,7 @@ func (t *template) parse(text string) (subject string, u uri.URI, err error) {
 	u, err = uri.ParseLoose(text)
 	if wrong := (*uri.Error)(nil); errors.As(err, &wrong) {
 		return wrong.Input, u, &fetch.Error{Code: fetch.ErrURL, Err: errors.New(wrong.Reason),
-			Hint: t.opts.Misread(strings.TrimSpace(text))}
+			Hint: cmp.Or(t.opts.Misread(strings.TrimSpace(text)), ofOtherTools(strings.TrimSpace(text)))}
 	}
 	if err == nil {
 		err = t.checkScheme(u, strings.TrimSpace(text))
@@ -220,6 +221,8 @@ func (t *template) checkScheme(u uri.URI, text string) error {
 		}
 	case t.opts.Misread(text) != "":
 		wrong.Hint = t.opts.Misread(text)
+	case ofOtherTools(text) != "":
+		wrong.Hint = ofOtherTools(text)
 	case strings.ContainsAny(text, ".:/") && !strings.HasPrefix(text, "."):
 		scheme := flags.Guessed
 		if u.IsAbs() && !strings.HasPrefix(u.Path(), "443") { // a host and its port
@@ -257,4 +260,25 @@ func (t *template) isHostPort(u uri.URI) bool {
 	}
 	_, known := t.client.Scheme(u.Scheme())
 	return !known
+}
+
+// ofOtherTools returns a hint for an argument that is no URL, but an address or a filter of another tool.
+func ofOtherTools(text string) string {
+	switch {
+	case isSCPPath(text):
+		return flags.SCP
+	case strings.HasPrefix(text, ":"):
+		return flags.LocalPort
+	case strings.HasPrefix(text, "+"):
+		return "httrack's +PATTERN is -A LIST, and its -PATTERN is -R LIST"
+	}
+	return ""
+}
+
+// isSCPPath reports whether s is USER@HOST:PATH, as scp and rsync write it.
+func isSCPPath(s string) bool {
+	user, rest, found := strings.Cut(s, "@")
+	host, path, colon := strings.Cut(rest, ":")
+	return found && colon && path != "" && !strings.ContainsAny(user+host, "/:") &&
+		(path[0] < '0' || path[0] > '9')
 }

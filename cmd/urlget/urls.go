@@ -105,7 +105,7 @@ func (p *program) checkFlags(cmd *cobra.Command, src *source, how settings) erro
 		return err
 	}
 	if how.saves && src.outputs == nil {
-		if err := p.checkPipe(); err != nil {
+		if err := p.checkPrints(); err != nil {
 			return err
 		}
 	}
@@ -157,6 +157,9 @@ func (b *batch) runSaving(ctx context.Context, v verb) error {
 		return err
 	}
 	io.WriteString(b.rep.con.Prose(), b.rep.tally.summary(time.Since(begun), b.rep.con.Paint, 2))
+	if b.rep.tally.savesAll() {
+		b.rep.sayNothingPrinted()
+	}
 	if ctx.Err() != nil && (b.source.list != nil || len(b.source.args) > 1 || b.rep.tally.keeps()) {
 		b.rep.say("%s", b.resumeHint())
 	}

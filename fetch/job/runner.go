@@ -21,10 +21,11 @@ import (
 type Runner struct {
 	// Downloader holds the client and, if jobs save files, the root directory.
 	Downloader *download.Downloader
-	// Retry and SHA256 are as in download.Options, except that Hooks.Retry replaces Retry.Report.
+	// Retry, SHA256 and ResumePart are as in download.Options, except that Hooks.Retry replaces Retry.Report.
 	// Retry also applies to metadata and to listings, until a hook has received the first entry.
-	Retry  retry.Policy
-	SHA256 bool
+	Retry      retry.Policy
+	SHA256     bool
+	ResumePart bool
 }
 
 // Hooks are callbacks of a running job. Nil functions are not called. Calls for the same job do not
@@ -279,9 +280,11 @@ func (u *run) get(ctx context.Context, req *fetch.Request) error {
 		Segments: u.job.Segments,
 		Checksum: u.job.Checksum,
 		SHA256:   u.SHA256,
-		Progress: u.Progress,
-		Reuse:    u.Reuse,
-		Restart:  u.Restart,
+
+		ResumePart: u.ResumePart,
+		Progress:   u.Progress,
+		Reuse:      u.Reuse,
+		Restart:    u.Restart,
 		Response: func(resp *fetch.Response) error {
 			if err := u.recordResponse(resp); err != nil {
 				return err

@@ -1,7 +1,6 @@
 package flags
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,6 +30,9 @@ func (t Table) Split(args []string, set *pflag.FlagSet) ([]string, error) {
 			takesNext = f != nil && f.NoOptDefVal == ""
 			out = append(out, arg)
 		} else if len(arg) > 1 && arg[0] == '-' {
+			if err := t.checkWord(arg, set); err != nil && !completing {
+				return nil, err
+			}
 			c, err := t.splitCluster(arg, set)
 			if !completing && silent(arg, first(args[i+1:])) {
 				c, err = cluster{args: []string{"-q", "--show-error"}}, nil
@@ -45,8 +47,7 @@ func (t Table) Split(args []string, set *pflag.FlagSet) ([]string, error) {
 			if c.value == "" {
 				c.value = first(args[i+1:])
 			}
-			others := slices.Concat(args[:i], args[min(i+2, len(args)):])
-			if err := t.checkShort(&c, others, set); err != nil && !completing {
+			if err := checkShort(&c); err != nil && !completing {
 				return nil, err
 			}
 			out = append(out, c.args...)
@@ -85,7 +86,12 @@ func (t Table) splitCluster(arg string, set *pflag.FlagSet) (cluster, error) {
 	}
 	for j := 1; j < len(arg); j++ {
 		if arg[j] == 'n' {
-			long := t.pair(arg[j:])
+			long := t.pair(arg[j:min(j+2, len(arg))])
+			if rest := arg[min(j+2, len(arg)):]; long != "" && rest != "" { // as in -nvc
+				after, err := t.splitCluster("-"+rest, set)
+				after.args = append(replace(j, long).args, after.args...)
+				return after, err
+			}
 			if long == "" {
 				if err := t.Unknown("-"+arg[j:], set); err != nil {
 					return c, err
@@ -98,11 +104,9 @@ func (t Table) splitCluster(arg string, set *pflag.FlagSet) (cluster, error) {
 		rest := arg[j+1:]
 		switch {
 		case c.last == nil || rest == "":
-		case c.last.Name == "force-directories" && strings.Trim(rest, "0123456789") == "":
-			return replace(j, "--segments="+rest), nil // as in aria2
-		case c.last.Name == "force-directories" && strings.Contains(rest, ":"):
-			return c, failure.Hinted("-x takes no value: it is wget's --force-directories",
-				"curl's -x is --proxy "+redacted(rest))
+		case c.last.NoOptDefVal != "" && strings.Trim(arg[j:j+1], "46") != "" &&
+			strings.Trim(rest, "0123456789") == "": // as in curl's -m5
+			return c, failure.Hinted("-"+arg[j:j+1]+" takes no value here", t.Find(c.last.Name).Other)
 		case c.last.NoOptDefVal == "":
 			if c.last.Name == "output-document" && strings.Trim(rest, "JLRSfs") == "" {
 				return c, failure.Hinted("-O"+rest+" looks like curl flags",
@@ -113,6 +117,24 @@ func (t Table) splitCluster(arg string, set *pflag.FlagSet) (cluster, error) {
 		}
 	}
 	return c, nil
+}
+
+// checkWord rejects a long flag with one dash, as lynx and programs in Go have them: "-dump" would be
+// "-d ump".
+func (t Table) checkWord(arg string, set *pflag.FlagSet) error {
+	word, _, _ := strings.Cut(arg, "=")
+	if len(word) < 4 {
+		return nil
+	}
+	if set.Lookup(word[1:]) != nil {
+		return failure.Hinted("unknown flag "+word, "did you mean -"+word+"?")
+	}
+	for _, name := range []string{word, "-" + word} {
+		if advice := t.advice(name); advice != "" {
+			return failure.Hinted("unknown flag "+word, advice)
+		}
+	}
+	return nil
 }
 
 // dashes are the characters that word processors and web pages substitute for hyphens.

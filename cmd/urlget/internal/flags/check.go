@@ -37,9 +37,9 @@ func (o *Options) checkRow(table Table, f *Flag) error {
 	case f.Tree == Only && !tree && !o.Head:
 		return failure.Hinted("--"+f.Name+" is for recursive retrieval: it requires -r, -m or -p", f.Other)
 	case f.Tree == Never && tree:
-		return failure.Hinted(f.dashed()+" is not allowed with -r, -m or -p", cmp.Or(f.TreeHint, f.Other))
+		return o.notInTree(table, f)
 	case f.Needs != "" && !slices.ContainsFunc(strings.Fields(f.Needs), o.on):
-		return failure.Hinted(f.dashed()+" requires "+table.alternatives(f.Needs), f.Why)
+		return failure.Hinted(f.dashed()+" requires "+table.alternatives(f.Needs), hints(f.Why, f.Other))
 	}
 	for _, name := range strings.Fields(f.Excludes) {
 		if o.on(name) {
@@ -47,6 +47,22 @@ func (o *Options) checkRow(table Table, f *Flag) error {
 		}
 	}
 	return nil
+}
+
+// notInTree returns the error for a flag that a recursive retrieval does not allow, with what either flag
+// means in other tools.
+func (o *Options) notInTree(table Table, f *Flag) error {
+	for maker := range table.All() {
+		if maker.Tree == Makes && o.on(maker.Name) {
+			return failure.Hinted(f.dashed()+" is not allowed with "+maker.dashed(),
+				hints(cmp.Or(f.TreeHint, f.Other), maker.Other))
+		}
+	}
+	return nil
+}
+
+func hints(list ...string) string {
+	return strings.Join(slices.DeleteFunc(list, func(hint string) bool { return hint == "" }), "; ")
 }
 
 // on reports whether a flag is set and not false or empty.

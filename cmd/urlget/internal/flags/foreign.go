@@ -70,9 +70,8 @@ func (f *Flag) usage() string {
 	return typed
 }
 
-// Unknown returns the error for an unknown flag: the equivalent if it is a flag of another tool, or
-// else the flag of set with the most similar name. It returns nil if there is no such flag.
-func (t Table) Unknown(name string, set *pflag.FlagSet) error {
+// advice returns the equivalents of a flag of other tools, or "" if it is none.
+func (t Table) advice(name string) string {
 	var found []Foreign
 	for _, f := range t.Foreign() {
 		if !f.known(name) {
@@ -84,15 +83,24 @@ func (t Table) Unknown(name string, set *pflag.FlagSet) error {
 		}
 		found = append(found, f)
 	}
-	if len(found) > 0 {
-		advice := make([]string, len(found))
-		for i, f := range found {
-			advice[i] = f.advice()
-		}
-		return failure.Hinted("unknown flag "+name, strings.Join(advice, "; "))
+	advice := make([]string, len(found))
+	for i, f := range found {
+		advice[i] = f.advice()
+	}
+	return strings.Join(advice, "; ")
+}
+
+// Unknown returns the error for an unknown flag: the equivalent if it is a flag of another tool, or
+// else the flag of set with the most similar name. It returns nil if there is no such flag.
+func (t Table) Unknown(name string, set *pflag.FlagSet) error {
+	if advice := t.advice(name); advice != "" {
+		return failure.Hinted("unknown flag "+name, advice)
 	}
 	if f := t.Find(strings.TrimPrefix(name, "--")); f.Elsewhere != "" {
 		return failure.Hinted("unknown flag "+name, f.Elsewhere)
+	}
+	if advice := t.advice(strings.TrimPrefix(name, "-")); advice != "" { // lynx --dump
+		return failure.Hinted("unknown flag "+name, advice)
 	}
 	if near := Nearest(strings.TrimLeft(name, "-"), set); near != "" && strings.HasPrefix(name, "--") {
 		return failure.Hinted("unknown flag "+name, "did you mean --"+near+"?")
@@ -137,6 +145,9 @@ func (o *Options) Misread(text string) string {
 	if rest != "" && slices.Contains(lftpCommands, verb) {
 		return "for lftp's -c and -e, use urlget URL, urlget ls URL, or urlget -m URL"
 	}
+	if o.Given("fail") && !strings.ContainsAny(text, ".:/") {
+		return "yt-dlp's -f and lftp's -f have no equivalent; curl's -f takes no value"
+	}
 	if o.set != nil && o.set.NArg() < 2 {
 		return "" // the only argument is the URL itself
 	}
@@ -148,14 +159,14 @@ func (o *Options) Misread(text string) string {
 	}{
 		{o.Tree.Recursive && notRanges == nil, "curl's -r is --range " + text},
 		{o.Tree.Mirror && digits, "curl's -m is --max-time " + text},
-		{o.Tree.Force && digits, "aria2's -x is --segments " + text},
-		{o.Tree.Force, "curl's -x is --proxy " + text},
 		{o.Tree.Requisites && digits,
 			"lftp's -p is part of the URL: the port follows the host, as in ftp://HOST:" + text + "/"},
+		{o.Tree.Requisites, "HTTPie's -p is -S for the reply, and --trace for both directions"},
 		{o.Tree.AdjustExtension, "curl's -E is --certificate " + text},
 		{o.Tree.Convert, notNeededK},
 		{o.Report.JSON && strings.HasPrefix(text, "{"),
 			"curl's --json is -d TEXT -H 'Content-Type: application/json'"},
+		{o.Output.Continue && (text == "true" || text == "false"), "aria2's -c takes no value here"},
 		{o.Output.Continue && text != "-", "curl's -c is --cookies " + text},
 		{o.Log.Background, "curl's -b is --load-cookies FILE, or --header 'Cookie: NAME=VALUE'"},
 	} {
@@ -181,6 +192,8 @@ func (t Table) Mistake(cmd *cobra.Command, err error) error {
 		if err := t.Unknown(name, cmd.Flags()); err != nil {
 			return err
 		}
+	case *pflag.ValueRequiredError:
+		help = cmp.Or(t.Find(wrong.GetFlag().Name).Other, help)
 	case *pflag.InvalidValueError:
 		return failure.Hinted(wrongValue(wrong), cmp.Or(t.Find(wrong.GetFlag().Name).Other, help))
 	}

@@ -57,7 +57,7 @@ func TestUnknownFlags(t *testing.T) {
 		{"--output", "a flag of curl; use -O FILE"},
 		{"--output-documnet", "did you mean --output-document?"},
 		{"--no-clobebr", "did you mean --no-clobber?"},
-		{"--retry-connrefused", "a flag of curl and wget; transient errors are retried by default"},
+		{"--retry-connrefused", "a flag of curl and wget; a refused connection is not tried again"},
 		{"-k1M", "aria2's -k is not needed: --segments sets how files are split"},
 		{"--xyzzy", ""},
 		{"-W", ""},

@@ -34,8 +34,10 @@ func InsteadOfItem(arg string) string {
 		return "HTTPie's GET is the default here"
 	case arg == "HEAD":
 		return "HTTPie's HEAD is -I"
-	case IsMethod(arg):
+	case arg == "DELETE" || arg == "OPTIONS":
 		return "HTTPie's " + arg + " is -X " + arg
+	case IsMethod(arg):
+		return "HTTPie's " + arg + " is -X " + arg + "; its standard input is --post-file -"
 	}
 	m := httpieItem().FindStringSubmatch(arg)
 	switch m[2] {

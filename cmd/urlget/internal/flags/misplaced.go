@@ -1,8 +1,9 @@
 package flags
 
 import (
+	"errors"
+	"io/fs"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -17,11 +18,17 @@ func (o *Options) CheckMisplaced() error {
 	if err := o.checkFiles(); err != nil {
 		return err
 	}
-	if d := o.Output.Document; isURL(d) || strings.HasPrefix(d, "-") && d != "-" {
-		return failure.Hinted("-O "+d+" is not a file name",
-			"curl's -O is the default here; use ./"+d+" for a file")
+	switch d := o.Output.Document; {
+	case isURL(d):
+		return failure.Hinted("-O "+redacted(d)+" is not a file name", curlO)
+	case strings.HasPrefix(d, "-") && d != "-":
+		return failure.Hinted("-O "+d+" is not a file name", curlO+"; use ./"+d+" for a file")
 	}
 	for _, field := range o.Request.Header {
+		name := strings.TrimSpace(field)
+		if strings.HasSuffix(name, ":") || strings.HasSuffix(name, ";") && !strings.Contains(name, ":") {
+			return failure.Hinted("-H "+fetch.Printable(name)+" has no value", noValue)
+		}
 		shown := ""
 		if strings.HasPrefix(field, "-") {
 			shown = fetch.Printable(field)
@@ -36,9 +43,11 @@ func (o *Options) CheckMisplaced() error {
 	return nil
 }
 
+const noValue = "curl's -H 'Name:' removes a field and -H 'Name;' sends it empty, which urlget does not"
+
 // checkShort rejects a value of a short flag that has another meaning in another tool, where the
-// command would otherwise succeed and do something else. others are the other arguments.
-func (t Table) checkShort(c *cluster, others []string, set *pflag.FlagSet) error {
+// command would otherwise succeed and do something else.
+func checkShort(c *cluster) error {
 	if c.last == nil {
 		return nil
 	}
@@ -46,24 +55,14 @@ func (t Table) checkShort(c *cluster, others []string, set *pflag.FlagSet) error
 	dashed := strings.HasPrefix(value, "-")
 	flagged := func(text, use string) error { return failure.Hinted("-"+c.last.Shorthand+" "+text, use) }
 	switch c.last.Name {
-	case "force-directories":
-		if isProxy(value) && slices.ContainsFunc(others, isURL) {
-			return flagged("is followed by "+redacted(value)+", which looks like a proxy",
-				"curl's -x is --proxy "+redacted(value)+"; wget's is --force-directories")
-		}
 	case "data":
 		if !isData(value) {
 			return flagged(redacted(value)+" is not data such as NAME=VALUE",
-				"to send it: --data "+Quote(redacted(value))+"; "+t.otherData(value, set))
+				"to send it: --data "+Quote(redacted(value))+"; "+otherData(value))
 		}
 	case "form":
 		if dashed {
 			return flagged(value+" is not a form field 'Name=value'", wgetF)
-		}
-	case "backup-converted":
-		if info, err := os.Stat(value); err == nil && info.Mode().IsRegular() {
-			return flagged("takes no value: it is wget's --backup-converted",
-				"curl's -K reads flags from a file: type them here")
 		}
 	case "user":
 		if user, _, found := strings.Cut(value, ","); found && !strings.Contains(value, ":") {
@@ -84,15 +83,6 @@ func (t Table) checkShort(c *cluster, others []string, set *pflag.FlagSet) error
 	return nil
 }
 
-// isProxy reports whether text is HOST:PORT or a URL without a path.
-func isProxy(text string) bool {
-	if u, err := uri.ParseLoose(text); err == nil && u.IsAbs() && u.HasAuthority() {
-		return strings.Trim(u.Path(), "/") == ""
-	}
-	_, port, found := strings.Cut(text[strings.LastIndexByte(text, '@')+1:], ":")
-	return found && port != "" && strings.Trim(port, "0123456789/") == ""
-}
-
 // isData reports whether a value of -d looks like data, and not like the directory that -d names in
 // aria2 or the rest of a word such as -dump.
 func isData(text string) bool {
@@ -107,20 +97,11 @@ func isData(text string) bool {
 		strings.HasPrefix(text, "@")
 }
 
-func (t Table) otherData(value string, set *pflag.FlagSet) string {
-	if isURL(value) {
+func otherData(value string) string {
+	if isURL(value) || strings.HasPrefix(value, "-") {
 		return "wget's -d is --trace; HTTPie's -d is the default here"
 	}
-	hint, name := "aria2's -d is -P "+Quote(value), "--d"+value
-	switch wrong, foreign := t.Unknown(name, set).(*failure.Usage); {
-	case set.Lookup(name[2:]) != nil:
-		hint += "; did you mean " + name + "?"
-	case name == "--dump":
-		hint += "; lynx's -dump is urlget cat"
-	case foreign:
-		hint += "; " + name + ": " + wrong.Hint
-	}
-	return hint
+	return "aria2's -d is -P " + Quote(value)
 }
 
 func redacted(text string) string {
@@ -144,11 +125,38 @@ func (o *Options) checkFiles() (err error) {
 		if (what != "FILE" && what != "DIR") || f.Value.String() != "" || err != nil {
 			return
 		}
-		name := "--" + f.Name
-		if f.Shorthand != "" {
-			name = "-" + f.Shorthand
+		err = failure.Hinted(named(f)+" has an empty "+what, "check whether a shell variable is unset")
+	})
+	return err
+}
+
+func named(f *pflag.Flag) string {
+	if f.Shorthand != "" {
+		return "-" + f.Shorthand
+	}
+	return "--" + f.Name
+}
+
+// WithFlag adds a hint to the error of a local file: the flag that names the file.
+func (o *Options) WithFlag(t Table, err error) error {
+	var file *fs.PathError
+	var own *fetch.Error
+	if o.set == nil || !errors.As(err, &file) || !errors.As(err, &own) || own.Hint != "" {
+		return err
+	}
+	o.set.Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
 		}
-		err = failure.Hinted(name+" has an empty "+what, "check whether a shell variable is unset")
+		for _, value := range values {
+			switch {
+			case value == file.Path:
+				own.Hint = hints(named(f)+" names it", t.Find(f.Name).Other)
+			case strings.HasSuffix(value, "@"+file.Path):
+				own.Hint = named(f) + " names it"
+			}
+		}
 	})
 	return err
 }

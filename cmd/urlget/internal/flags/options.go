@@ -69,10 +69,10 @@ func (o *Options) Exists() download.Exists {
 	switch {
 	case o.Output.NoClobber:
 		return download.Skip
+	case o.Output.Newer: // also with -c, which then resumes only NAME.part
+		return download.Newer
 	case o.Output.Continue:
 		return download.Resume
-	case o.Output.Newer:
-		return download.Newer
 	case o.Output.Document != "":
 		return download.Overwrite
 	}

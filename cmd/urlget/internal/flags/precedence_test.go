@@ -22,7 +22,8 @@ func TestOverridden(t *testing.T) {
 		{"recursive warc", "continue", "continue", false},
 		{"timestamping", "continue", "continue", true},
 		{"continue", "timestamping", "timestamping", true},
-		{"", "continue timestamping", "timestamping", false}, // Check refuses this combination
+		{"", "continue timestamping", "timestamping", false}, // they go together
+		{"no-clobber", "continue", "continue", true},
 		{"data", "continue", "continue", true},
 		{"continue", "data", "data", false},
 		{"", "warc-cdx", "warc-cdx", true},

@@ -16,6 +16,36 @@ const (
 	GuessedWithPort = "http"
 )
 
+// Tools says of other tools, typed as a first word, which command of urlget replaces them.
+var Tools = map[string]string{
+	"wget":  "wget URL is urlget URL",
+	"wget2": "wget2 URL is urlget URL",
+	"curl":  "curl URL is urlget cat URL, and curl -O URL is urlget URL",
+	"aria":  isAria2, "aria2": isAria2, "aria2c": isAria2,
+	"axel": "axel URL is urlget -s 4 URL",
+	"http": isHTTPie, "https": isHTTPie, "httpie": isHTTPie, "xh": isHTTPie,
+	"lynx": isBrowser, "links": isBrowser, "elinks": isBrowser, "w3m": isBrowser,
+	"httrack": "httrack URL is urlget -m -k URL",
+	"lftp":    "lftp's get is urlget URL, its mirror is urlget -m URL, and its ls is urlget ls URL",
+	"rclone":  "rclone's copyurl is urlget URL, its copy is urlget -m URL, and its ls is urlget ls URL",
+	"rsync":   "urlget does not speak rsync's protocol; urlget -m URL mirrors other trees",
+	"scp":     SCP, "sftp": SCP,
+	"yt-dlp": notVideo, "youtube-dl": notVideo,
+}
+
+// SCP and LocalPort are the hints for USER@HOST:PATH of scp and for :PORT/PATH of HTTPie.
+const (
+	SCP       = "scp's HOST:PATH is scp://HOST/PATH"
+	LocalPort = "HTTPie's :PORT/PATH is http://localhost:PORT/PATH; rclone's :http: is that of --http-url"
+)
+
+const (
+	isAria2   = "aria2c URL is urlget URL"
+	isHTTPie  = "http URL is urlget cat URL"
+	isBrowser = "urlget does not show pages: urlget cat URL prints the source, and urlget ls URL the links"
+	notVideo  = "urlget retrieves what a URL names, not the video in a page: yt-dlp -g PAGE | urlget -i -"
+)
+
 // A Greeting identifies a server of another protocol by a text in an error.
 type Greeting struct {
 	Text   string // in the error

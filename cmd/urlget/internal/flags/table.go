@@ -27,6 +27,7 @@ const whole = "continue timestamping no-clobber range"
 const (
 	onlyGet = "a recursive retrieval only sends GET requests"
 	wgetF   = "wget's -F is --force-html here; -F NAME=VALUE sends a form"
+	curlO   = "curl's -O is the default here"
 	wgetX   = "wget's -X is --exclude-directories"
 	otherE  = "curl's -e is --referer URL; wget's -e http_proxy=URL is --proxy URL; for lftp's -e 'mirror DIR', use urlget -m URL"
 )
@@ -54,7 +55,7 @@ func (o *Options) Table() Table {
 func (o *Options) outputFlags() []Flag {
 	return []Flag{
 		{Name: "output-document", Short: "O", In: trees, Value: &o.Output.Document,
-			Help: "save to `FILE`; \"-\" is standard output", Tree: Never, TreeHint: "use -P DIR to save them below a directory", Content: true, Other: "curl's -O is the default here",
+			Help: "save to `FILE`; \"-\" is standard output", Tree: Never, TreeHint: "use -P DIR to save them below a directory", Content: true, Other: curlO,
 			Foreign: []Foreign{
 				{Of: "curl", Names: "-o --output"},
 				{Of: "aria2", Names: "-o --out"},
@@ -62,17 +63,18 @@ func (o *Options) outputFlags() []Flag {
 			}},
 		{Name: "directory-prefix", Short: "P", In: trees, Value: &o.Output.Dir,
 			Help: "save files in `DIR`", AlsoIn: Extract, AlsoHelp: "save files below `DIR`", File: true, Content: true,
+			Other:   "curl's -P - is --ftp-active; aria2's -P is --glob-ranges; rclone's -P is the default here",
 			Foreign: []Foreign{{Of: "aria2", Names: "--dir"}, {Of: "curl", Names: "--output-dir"}}},
 		{Name: "continue", Short: "c", In: files, Value: &o.Output.Continue,
 			Help:   "resume a partial download",
 			AlsoIn: List | Stat | Merge, AlsoHelp: "append to an existing archive", Tree: Never, // of no effect there, see checkRow
-			Excludes: "timestamping no-clobber", Yields: upload, File: true, Content: true,
+			Excludes: "no-clobber", Yields: upload + " timestamping", File: true, Content: true,
 			Foreign: []Foreign{
 				{Of: "curl", Names: "-C --continue-at"},
 				{Of: "aria2", Names: "--remove-control-file --force-save --auto-save-interval --always-resume --max-resume-failure-tries", Note: "it resumes when that is safe"},
 			}},
 		{Name: "timestamping", Short: "N", In: files, Value: &o.Output.Newer,
-			Help: "retrieve a file only if it is newer than the local copy", Excludes: "no-clobber", Yields: upload + " locked", File: true, Content: true,
+			Help: "retrieve a file only if it is newer than the local copy", Excludes: "no-clobber", Yields: upload + " locked continue", File: true, Content: true,
 			Foreign: []Foreign{
 				{Of: "curl", Names: "-z --time-cond"},
 				{Of: "aria2", Names: "--conditional-get"},
@@ -139,24 +141,29 @@ func (o *Options) outputFlags() []Flag {
 
 func (o *Options) manyFlags() []Flag {
 	return []Flag{
-		{Name: "input-file", Short: "i", In: urls, Value: once(&o.List.File),
+		{Name: "input-file", Short: "i", In: urls, Value: once(&o.List.File), Other: "curl's -i is -S",
 			Help: "read URLs from `FILE` (or a URL, or \"-\" for standard input): one per line, or the links of an HTML page"},
 		{Name: "force-html", In: urls, Value: &o.List.HTML, Help: "treat the input file as HTML",
 			Needs: "input-file", Why: wgetF},
 		{Name: "base", Short: "B", In: urls, Value: &o.List.Base, Help: "resolve relative links in the input file against `URL`", Needs: "input-file", Why: wgetF, Other: "for curl's -B, end the URL in ;type=a"},
 		{Name: "jobs", Short: "j", In: many, Value: &o.Many.Jobs,
 			Help:    "run `N` transfers in parallel, also for one host except in trees; the default is 4, and grows while servers keep up",
-			Foreign: []Foreign{{Of: "curl", Names: "--parallel-max"}, {Of: "aria2", Names: "--max-concurrent-downloads"}}},
+			Foreign: []Foreign{{Of: "curl", Names: "--parallel-max"}, {Of: "aria2", Names: "--max-concurrent-downloads"}},
+			Other:   "HTTPie's -j is -H 'Content-Type: application/json'"},
 		{Name: "parallel", Short: "Z", In: many, Value: &o.Many.Parallel, Help: "the same as -j 8", Excludes: "jobs", Why: "-Z means -j 8", Other: "lftp's --parallel is -j N"},
 		{Name: "per-host", In: many, Value: &o.Many.PerHost, Help: "run at most `N` transfers in parallel per host, and do not grow"},
 		{Name: "segments", Short: "s", In: trees, Value: parsedBy(&o.Many.Segments, parseSegments),
 			Help:  "split large files into `N` ranges retrieved in parallel, or \"auto\"",
 			Words: []string{"auto"}, Other: "curl's -s is -q",
-			Foreign: []Foreign{{Of: "aria2", Names: "--max-connection-per-server", Note: "or --per-host N for several files"}}},
+			Foreign: []Foreign{
+				{Of: "aria2", Names: "-x --max-connection-per-server", Note: "--per-host N is for several files"},
+				{Of: "axel and lftp's pget", Names: "-n --num-connections"},
+			}},
 		{Name: "split", In: trees, Value: parsedBy(&o.Many.Segments, parseSegments), Help: "the same as --segments", Hidden: true},
 		{Name: "glob-ranges", In: contents | Explain, Value: &o.Many.GlobRanges, Help: "expand [1-9] and {a,b} in URLs, and #1 in the name of -O"},
 		{Name: "metalink", In: many, Value: &o.Many.Metalink,
 			Help: "retrieve the files described by Metalink documents, and use mirrors announced by servers", Tree: Never, Excludes: "range method", Why: "it is for whole files", Content: true,
+			Other:   "wget2's --metalink=off is the default here",
 			Foreign: []Foreign{{Of: "aria2", Names: "--metalink* --follow-metalink", Note: "put it before the URL of the document"}}},
 		{Name: "wait", Short: "w", In: many, Value: &o.Many.Wait,
 			Help: "wait `SECONDS` between requests to one host", Other: "curl's -w is --json, which reports the status and more",
@@ -178,17 +185,19 @@ func (o *Options) manyFlags() []Flag {
 func (o *Options) treeFlags() []Flag {
 	return []Flag{
 		{Name: "recursive", Short: "R", In: List, Value: &o.Listing.Recursive, Help: "list subdirectories recursively"},
-		{Name: "recursive", Short: "r", In: trees, Value: &o.Tree.Recursive, Help: "follow links and directories, and save a tree of files", Tree: Makes, Content: true},
+		{Name: "recursive", Short: "r", In: trees, Value: &o.Tree.Recursive, Help: "follow links and directories, and save a tree of files", Tree: Makes, Content: true,
+			Other: "curl's -r is --range A-B; httrack's -rN is -r -l N"},
 		{Name: "level", Short: "l", In: trees, Value: count(&o.Tree.Level, 0),
 			Help: "set the maximum depth to `N`; inf or 0 is unlimited",
 			Tree: Only, Words: []string{unlimited}, Other: "curl's -l is urlget ls; aria2's -l is --log FILE"},
 		{Name: "no-parent", Pair: "np", In: trees, Value: &o.Tree.NoParent, Help: "do not ascend to the parent directory (also -np)", Tree: Only},
-		{Name: "mirror", Short: "m", In: trees, Value: &o.Tree.Mirror, Help: "mirror: -r -N -l inf, and keep a state file", Tree: Makes, Content: true},
+		{Name: "mirror", Short: "m", In: trees, Value: &o.Tree.Mirror, Help: "mirror: -r -N -l inf, and keep a state file", Tree: Makes, Content: true,
+			Other: "curl's -m is --max-time SECONDS; aria2's -m is -t N"},
 		{Name: "delete", In: trees, Value: parsedBy(&o.Tree.Delete, parseShare), Bare: defaultShare,
 			Help: "delete local files that are gone from the server, but none if that is more than `N%` of them", Tree: Only, Needs: "mirror timestamping", Why: "without them there is no record of earlier files"},
 		{Name: "accept", Short: "A", In: trees, Value: &o.Tree.Accept,
 			Help: "keep only files with a suffix or pattern in `LIST`",
-			Tree: Only, Other: "curl's -A is -U AGENT"},
+			Tree: Only, Other: "curl's -A is -U AGENT; HTTPie's -A bearer -a TOKEN is -H 'Authorization: Bearer TOKEN'"},
 		{Name: "reject", Short: "R", In: trees, Value: &o.Tree.Reject,
 			Help: "skip files with a suffix or pattern in `LIST`",
 			Tree: Only, Other: "files always get the server's time, as with curl's -R"},
@@ -203,11 +212,12 @@ func (o *Options) treeFlags() []Flag {
 		{Name: "exclude-domains", In: trees, Value: &o.Tree.NoDomains, Help: "do not visit the domains in `LIST`", Tree: Only},
 		{Name: "exclude-directories", In: trees, Value: &o.Tree.NoDirs, Help: "skip the directories in `LIST`, such as /cgi-bin,/tmp*", Tree: Only},
 		{Name: "span-hosts", In: trees, Value: &o.Tree.Span, Help: "follow links to other hosts", Tree: Only},
-		{Name: "page-requisites", Short: "p", In: trees, Value: &o.Tree.Requisites, Help: "retrieve images, style sheets and scripts of pages", Tree: Makes, Content: true},
+		{Name: "page-requisites", Short: "p", In: trees, Value: &o.Tree.Requisites, Help: "retrieve images, style sheets and scripts of pages", Tree: Makes, Content: true,
+			Other: "curl's -p is --proxy-tunnel; HTTPie's -p is -S and --trace"},
 		{Name: "convert-links", Short: "k", In: trees, Value: &o.Tree.Convert,
 			Help: "convert links in pages and menus to local files",
 			Tree: Only, Other: "curl's -k is --insecure; aria2's -k is --segments"},
-		{Name: "backup-converted", Short: "K", In: trees, Value: &o.Tree.Originals, Help: "keep the original of a converted page as NAME.orig", Tree: Only, Other: "curl's -K reads flags from a file; here, that is the configuration file", Needs: "convert-links"},
+		{Name: "backup-converted", Short: "K", In: trees, Value: &o.Tree.Originals, Help: "keep the original of a converted page as NAME.orig", Tree: Only, Other: "curl's -K reads flags from a file: type them here", Needs: "convert-links"},
 		{Name: "adjust-extension", Short: "E", In: trees, Value: &o.Tree.AdjustExtension, Help: "add the extension .html to pages", Tree: Only, Other: "curl's -E is --certificate FILE"},
 		{Name: "execute", Short: "e", In: trees, Value: executes(&o.Tree.NoRobots),
 			Help: "run `COMMAND`; only robots=off is supported",
@@ -218,7 +228,8 @@ func (o *Options) treeFlags() []Flag {
 			Help: "check links without saving files", Tree: Makes, Content: true,
 			Foreign: []Foreign{{Of: "aria2", Names: "--dry-run --use-head", Note: "or urlget stat"}}},
 		{Name: "crawl-state", In: trees, Value: &o.Tree.State, Help: "keep the state in `FILE` instead of .urlget", Tree: Only},
-		{Name: "force-directories", Short: "x", In: trees, Value: &o.Tree.Force, Help: "create directories for single files too"},
+		{Name: "force-directories", In: trees, Value: &o.Tree.Force, Help: "create directories for single files too",
+			Foreign: []Foreign{{Of: "wget", Names: "-x"}}},
 		{Name: "no-directories", Pair: "nd", In: trees, Value: &o.Tree.Flat, Help: "do not create directories (also -nd)"},
 		{Name: "no-host-directories", Pair: "nH", In: trees, Value: &o.Tree.NoHost, Help: "do not create host directories (also -nH)"},
 		{Name: "cut-dirs", In: trees, Value: &o.Tree.CutDirs, Help: "omit the first `N` directories of the path"},
@@ -243,7 +254,7 @@ func (o *Options) archiveFlags() []Flag {
 		{Name: "cache", In: online | Serve, Value: &o.Archive.Cache, Help: "keep what is retrieved as archives in the directory `DIR`, and use it while it is fresh",
 			Excludes: "warc warc-file replay as-proxy", Why: "the cache is an archive itself, of one user; a proxy has --warc and --replay", Elsewhere: notShared},
 		{Name: "offline", In: online | Serve, Value: &o.Archive.Offline, Help: "with --cache: use only the cache, send nothing, and list what is missing",
-			Needs: "cache", Excludes: "timegate as-proxy", Why: "--offline sends nothing", Elsewhere: notShared},
+			Needs: "cache", Excludes: "timegate as-proxy", Why: "--offline sends nothing", Other: "HTTPie's --offline is urlget explain", Elsewhere: notShared},
 		{Name: "within", In: online | Serve | MCP, Value: &o.Archive.Within, Help: "with --at: refuse captures that are farther than `TIME` from the date, such as 30d", Needs: "at replay-at"},
 	}
 }
@@ -264,7 +275,7 @@ func (o *Options) requestFlags() []Flag {
 			Tree: Never, TreeHint: onlyGet, Excludes: "data post-data",
 			Foreign: []Foreign{{Of: "curl", Names: "--data-binary"}, {Of: "wget", Names: "--body-file"}}},
 		{Name: "method", Short: "X", In: sending, Value: &o.Send.Method,
-			Help: "use the request method `METHOD`", Tree: Never, Other: wgetX, Words: []string{"GET", "POST", "PUT", "PATCH", "DELETE"},
+			Help: "use the request method `METHOD`", Tree: Never, Other: wgetX, Excludes: "head", Why: "-I sends HEAD", Words: []string{"GET", "POST", "PUT", "PATCH", "DELETE"},
 			Foreign: []Foreign{
 				{Of: "curl", Names: "--upload-file", Here: "-X PUT --post-file FILE", Note: "over HTTP only; other schemes do not upload"},
 				{Of: "curl", Names: "--request --request-target"},
@@ -272,7 +283,7 @@ func (o *Options) requestFlags() []Flag {
 		{Name: "form", Short: "F", In: sending, Value: form(&o.Send.Form, false),
 			Help: "fill in a form field: `'Name=value'` or 'Name=@FILE', optionally with ;type=TYPE and ;filename=NAME",
 			Tree: Never, TreeHint: onlyGet, Excludes: "data post-data post-file",
-			Other: "wget's -F is --force-html"},
+			Other: "wget's -F is --force-html; HTTPie's -F is the default here"},
 		{Name: "form-file", In: sending, Value: form(&o.Send.Form, true), Help: "fill in a form field with a file's content: `'Name=PATH'`",
 			Tree: Never, TreeHint: onlyGet, Excludes: "data post-data post-file"},
 		{Name: "cookies", In: urls, Value: &o.Cookies.Both,
@@ -334,7 +345,7 @@ func (o *Options) networkFlags() []Flag {
 		{Name: "proxy", In: all, Value: &o.Proxy.URL,
 			Help: "use the proxy at `URL` (http, https, connect, socks4, socks4a, socks5)", PerURL: true, Secret: withAt,
 			Foreign: []Foreign{
-				{Of: "curl", Names: "--preproxy --proxy1.0"},
+				{Of: "curl", Names: "-x --preproxy --proxy1.0"},
 				{Of: "curl", Names: "--socks4 --socks4a", Here: "--proxy socks4://HOST:PORT"},
 				{Of: "aria2", Names: "--all-proxy --http-proxy --https-proxy --ftp-proxy"},
 			}},
@@ -358,7 +369,7 @@ func (o *Options) networkFlags() []Flag {
 			Help: "use a fixed address for a host: `HOST:PORT:ADDR`",
 			Foreign: []Foreign{
 				{Of: "curl", Names: "--connect-to --dns-servers --dns-interface --doh-url"},
-				{Of: "wget", Names: "--dns-servers --bind-dns-address --no-dns-cache"},
+				{Of: "wget", Names: "--dns-servers --bind-dns-address"},
 				{Of: "aria2", Names: "--async-dns* --dscp --multiple-interface --socket-recv-buffer-size"},
 			}},
 		{Name: "http1", In: all, Value: &o.Driver.HTTP1,

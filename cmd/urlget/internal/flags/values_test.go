@@ -20,6 +20,8 @@ func TestSplit(t *testing.T) {
 	tests := []struct{ args, want string }{
 		{"-nc u", "--no-clobber u"},
 		{"-qnc u", "--no-clobber -q u"},
+		{"-ncq u", "--no-clobber -q u"},
+		{"-qnvc u", "--no-verbose -q -c u"},
 		{"-qO- u", "-qO- u"},
 		{"-qO -nc u", "-qO -nc u"},
 		{"-O -nc -nc u", "-O -nc --no-clobber u"},
@@ -39,7 +41,7 @@ func TestSplit(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %s", tt.args, got, err, tt.want)
 		}
 	}
-	for _, args := range []string{"-n u", "-nx", "-qnx", "-ncq"} {
+	for _, args := range []string{"-n u", "-nx", "-qnx", "-ncn"} {
 		if got, err := table.Split(strings.Fields(args), set); err == nil {
 			t.Errorf("%s: %q", args, got)
 		}
