@@ -133,7 +133,7 @@ func (c Code) Error() string {
 	case ErrNoServer:
 		return "no server specified"
 	case ErrNotRetrievable:
-		return "URL does not name data"
+		return "not retrievable"
 	case ErrInteractive:
 		return "URL names an interactive service"
 	case ErrNeedSearch:

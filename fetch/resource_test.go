@@ -461,7 +461,7 @@ func TestResourceWithoutValidator(t *testing.T) {
 	}
 	if _, err := r.ReadAt(p, 100_000); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("backward: %v", err)
-	} else if want := "read x-shelf://h/doc: URL does not name data: cannot seek to offset 65536: the server sends no validator: unsupported operation"; err.Error() != want {
+	} else if want := "read x-shelf://h/doc: not retrievable: cannot seek to offset 65536: the server sends no validator: unsupported operation"; err.Error() != want {
 		t.Errorf("error %q, want %q", err, want)
 	}
 }

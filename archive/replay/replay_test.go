@@ -453,7 +453,7 @@ func TestUnsupportedOperations(t *testing.T) {
 	const exchange = "application/x-urlget-exchange+json"
 	const whois = "whois://h.example/pear"
 	failure := func(op string) string {
-		return `{"op":"` + op + `","failure":{"class":"not_retrievable","message":"URL does not name data: whois has none: unsupported operation","unsupported":true}}`
+		return `{"op":"` + op + `","failure":{"class":"not_retrievable","message":"not retrievable: whois has none: unsupported operation","unsupported":true}}`
 	}
 	c := client(t, replay.Options{}, response("http://h.example/", ok("pear"), id("1")),
 		record("metadata", whois, exchange, failure("stat"), id("2")),

@@ -36,6 +36,8 @@ func hintOf(err error) string {
 		return plainURL(own.URL)
 	case use == "" && own.Code == fetch.ErrProtocol:
 		return otherProtocol(own)
+	case use == "":
+		return hintOfCode(own)
 	}
 	return use
 }
@@ -88,7 +90,23 @@ func hint(e *fetch.Error) string {
 	case fetch.ReasonProxy:
 		return "use --no-proxy to connect directly"
 	}
+	if rest, ok := strings.CutPrefix(e.Hint, "supply a user name and password"); ok {
+		return "use -u USER to log in" + rest
+	}
 	return e.Hint
+}
+
+// hintOfCode returns what helps after any error of a class.
+func hintOfCode(e *fetch.Error) string {
+	switch e.Code {
+	case fetch.ErrAuth:
+		return "use -u USER to log in, or check the password"
+	case fetch.ErrNetwork:
+		if strings.Contains(e.Message(), "no complete response within") {
+			return "use -T SECONDS to wait longer"
+		}
+	}
+	return ""
 }
 
 func isFile(f fetch.Field) bool { return f.Kind == fetch.FieldFile }
@@ -111,6 +129,11 @@ var causeHints = []struct {
 	{as(func(x509.UnknownAuthorityError) bool { return true }),
 		"use --ca-certificate FILE to trust a private CA, or --insecure to skip verification"},
 	{as(func(tls.RecordHeaderError) bool { return true }), hintPlain},
+	{alert(116), "use --certificate FILE, and --private-key FILE"},                         // certificate required
+	{alert(42), "the server refused the certificate of --certificate"},                     // bad certificate
+	{alert(48), "the server does not trust the issuer of --certificate"},                   // unknown certificate authority
+	{alert(40), "the server requires other ciphers, or a certificate: --certificate FILE"}, // handshake failure
+	{alert(70), "the server has no TLS 1.2 or later, which urlget requires"},               // protocol version not supported
 	{as(func(*net.DNSError) bool { return true }), "check the host name and the network connection"},
 	{as(func(e *net.AddrError) bool { return e.Err == "no suitable address found" }),
 		"-4 and -6 allow only addresses of one family"},
@@ -142,6 +165,11 @@ func as[E error](match func(E) bool) func(error) bool {
 		var e E
 		return errors.As(err, &e) && match(e)
 	}
+}
+
+// alert matches an alert of TLS that the server sent. Crypto/tls has a type of its own for these.
+func alert(code tls.AlertError) func(error) bool {
+	return as(func(e *net.OpError) bool { return e.Op == "remote error" && e.Err.Error() == code.Error() })
 }
 
 // isStdout reports whether err is an error of standard output, which -P does not change.

@@ -65,6 +65,9 @@ func (l *printer) do(ctx context.Context, t *task) outcome {
 	if res.Outcome == job.Listed {
 		l.rep.write(render.End(res.Event("")))
 	}
+	if e := (*fetch.Error)(nil); errors.As(res.Err, &e) && e.Code == fetch.ErrNotRetrievable && e.Hint == "" {
+		e.Hint = "urlget cat prints the content, and urlget stat the metadata"
+	}
 	return failed(res.Err)
 }
 

@@ -97,7 +97,7 @@ func TestTreesHaveATotal(t *testing.T) {
 	s := start(t, urlget("-j", "1", "-r", "-nH", site.URL+"/stalling/"))
 	s.expect("saved stalling/index.html")
 	s.expect("saved hello.txt")
-	s.expect("nowhere: not found")
+	s.expect("/nowhere")
 	s.expect("stall [")
 	s.expect("2 done · 1 queued · 1 failed · 97.8 KiB · ")
 	s.expect("/s · 127.0.0.1\r\n")

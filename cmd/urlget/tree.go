@@ -88,8 +88,9 @@ func (t *tree) mirrorOptions(seeds []seed) (*mirror.Options, error) {
 	if err != nil {
 		return nil, err
 	}
+	asked := scope.SeedsOnly && !scope.Requisites // only URLs that the user named are requested
 	opts := &mirror.Options{
-		Crawl: crawl.Options{Scope: *scope, Schedule: treeSchedule(t.opts, seeds), NoRobots: o.NoRobots,
+		Crawl: crawl.Options{Scope: *scope, Schedule: treeSchedule(t.opts, seeds), NoRobots: o.NoRobots || asked,
 			Sitemaps: o.Sitemaps, MaxRedirects: t.opts.Network.MaxRedirect},
 		Layout:      *o.Layout(),
 		State:       o.State,
@@ -193,7 +194,7 @@ func (t *tree) reportVisit(e mirror.Event, pos string, number int) {
 		}
 	})
 	if e.Outcome == job.Failed {
-		if t.opts.Tree.Spider && !e.From.IsZero() {
+		if !e.From.IsZero() {
 			pos = e.From.Redacted() // the page with the broken link
 		}
 		t.rep.failed(number, pos, url, e.Err)

@@ -74,12 +74,16 @@ func (m *mirror) reportUnread(p *crawl.Page, contentType string, content []byte)
 	m.Unread(p.URL, contentType)
 }
 
-// check visits a page for Options.Spider. It reads the page if that may have links, and otherwise
-// checks that the resource exists.
+// followsLinks reports whether links of the seeds are followed.
+func (m *mirror) followsLinks() bool { return !m.Crawl.Scope.SeedsOnly || m.Crawl.Scope.Requisites }
+
+// check visits a page for Options.Spider. It reads the page if that may have links to follow, and
+// otherwise checks that the resource exists.
 func (m *mirror) check(ctx context.Context, p *crawl.Page, v *visitResult) error {
 	v.Outcome = job.Listed
-	if s, _ := m.d.Client.Scheme(p.URL.Scheme()); !p.From.IsZero() && p.Kind == fetch.EntryObject &&
-		s.Can(fetch.OpStat) && !s.Pages {
+	s, _ := m.d.Client.Scheme(p.URL.Scheme())
+	linked := s.Pages || p.From.IsZero()
+	if s.Can(fetch.OpStat) && (!m.followsLinks() || p.Kind == fetch.EntryObject && !linked) {
 		resp, err := m.d.Client.Stat(ctx, p.Request(ctx))
 		if err == nil {
 			v.Size, v.Status = resp.Size, resp.Reply.Code

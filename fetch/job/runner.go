@@ -213,7 +213,7 @@ func isFile(noListing error, resp *fetch.Response) error {
 		return noListing
 	}
 	dup := *e
-	dup.Err = fmt.Errorf("it is a file: %s", resp.URL.Redacted())
+	dup.Err = fmt.Errorf("it is a file, not a directory: %s", resp.URL.Redacted())
 	return &dup
 }
 

@@ -233,7 +233,7 @@ func TestListsLinks(t *testing.T) {
 	}
 	for path, want := range map[string]fetch.Code{"/a.txt": fetch.ErrNotRetrievable, "/gone": fetch.ErrNotFound, "/session": fetch.ErrNotRetrievable} {
 		got := r.Run(t.Context(), &job.Job{URL: uri.MustParse("x-plain://host" + path), Op: fetch.OpList}, hooks)
-		if got.Outcome != job.Failed || got.Class != want || path == "/a.txt" && !strings.Contains(got.Message, "it is a file: x-plain://host/a.txt") {
+		if got.Outcome != job.Failed || got.Class != want || path == "/a.txt" && !strings.Contains(got.Message, "it is a file, not a directory: x-plain://host/a.txt") {
 			t.Errorf("%s: %+v", path, *got)
 		}
 	}

@@ -60,7 +60,11 @@ var misconfigured = []string{
 
 func refusal(command string, r wire.Reply) *fetch.Error {
 	code, retry := classify(r)
-	return &fetch.Error{Code: code, Retry: retry, Reply: replyOf(r), Err: errors.New(command)}
+	e := &fetch.Error{Code: code, Retry: retry, Reply: replyOf(r)}
+	if command != greeting {
+		e.Err = errors.New(command)
+	}
+	return e
 }
 
 func replyOf(r wire.Reply) fetch.Reply { return fetch.Reply{Code: r.Code, Text: r.Text()} }

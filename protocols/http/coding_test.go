@@ -80,6 +80,9 @@ func TestCompressed(t *testing.T) {
 		if _, err = drive.Get(t, c, serveCoded(t, coding, coded[:1])); fetch.CodeOf(err) != fetch.ErrTruncated {
 			t.Errorf("%s: the first byte alone: %v, want ErrTruncated", name, err)
 		}
+		if _, err = drive.Get(t, c, serveCoded(t, coding, []byte("text"))); name == "gzip" && fetch.CodeOf(err) != fetch.ErrProtocol {
+			t.Errorf("%s: text shorter than a header: %v, want ErrProtocol", name, err)
+		}
 		if _, err = drive.Get(t, c, serveCoded(t, coding, bytes.Repeat([]byte{0xff}, 100))); fetch.CodeOf(err) != fetch.ErrProtocol {
 			t.Errorf("%s: garbage: %v, want ErrProtocol", name, err)
 		}

@@ -107,6 +107,13 @@ type gzipHeader struct {
 
 func (h *gzipHeader) read() error {
 	var head [10]byte
+	begin, err := h.src.Peek(len(gzipMagic))
+	if !strings.HasPrefix(gzipMagic, string(begin)) {
+		return errGzipHeader // even if fewer than ten bytes follow
+	}
+	if err != nil && err != io.EOF {
+		return err
+	}
 	if err := h.fill(head[:]); err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/textproto"
 	"path"
+	"strconv"
+	"strings"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
@@ -43,8 +45,9 @@ func (ex *exchange) refusal() error {
 	case http.StatusNotFound, http.StatusGone:
 		return ex.fail(fetch.ErrNotFound, "")
 	case http.StatusRequestedRangeNotSatisfiable:
-		if total := ex.resp.Header.Get("Content-Range"); total != "" {
-			return ex.fail(fetch.ErrRange, "Content-Range: %s", total)
+		total, ok := strings.CutPrefix(ex.resp.Header.Get("Content-Range"), "bytes */")
+		if size, err := strconv.ParseInt(total, 10, 64); ok && err == nil && size >= 0 {
+			return ex.fail(fetch.ErrRange, "the content has %d bytes", size)
 		}
 		return ex.fail(fetch.ErrRange, "")
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusRequestTimeout:

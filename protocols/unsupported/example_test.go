@@ -14,5 +14,5 @@ func Example() {
 	_, err := c.Get(context.Background(), "tel:+441234567")
 	fmt.Println(err)
 	// Output:
-	// get tel:+441234567: URL does not name data: tel is a telephone number (RFC 3966)
+	// get tel:+441234567: not retrievable: tel is a telephone number (RFC 3966)
 }

@@ -332,9 +332,9 @@ func (o *Options) networkFlags() []Flag {
 		{Name: "retry-max-wait", In: urls, Value: &o.Network.RetryWait,
 			Help: "fail if a server requests a wait longer than `SECONDS`",
 			Foreign: []Foreign{
-				{Of: "curl", Names: "--retry-delay --retry-max-time", Note: "waits grow up to this limit; the server may request another"},
-				{Of: "aria2", Names: "--retry-wait", Note: "waits grow up to this limit; the server may request another"},
-				{Of: "wget", Names: "--waitretry", Note: "waits grow up to this limit; the server may request another"},
+				{Of: "curl", Names: "--retry-delay --retry-max-time", Note: "the longest wait between tries"},
+				{Of: "aria2", Names: "--retry-wait", Note: "the longest wait between tries"},
+				{Of: "wget", Names: "--waitretry", Note: "the longest wait between tries"},
 			}},
 		{Name: "max-redirect", In: all, Value: count(&o.Network.MaxRedirect, -1),
 			Help:    "follow at most `N` redirects",
