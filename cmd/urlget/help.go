@@ -85,6 +85,9 @@ func commandNames(root *cobra.Command) []string {
 // setCompletion adapts cobra's completion command: it fails without the name of a shell.
 func setCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
+	if bash, _, err := root.Find([]string{"completion", "bash"}); err == nil && bash.HasParent() {
+		bash.RunE = func(cmd *cobra.Command, _ []string) error { return printBashCompletion(cmd.Root()) }
+	}
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" {
 			shells := strings.Join(commandNames(cmd), ", ")
@@ -99,6 +102,19 @@ func setCompletion(root *cobra.Command) {
 			}
 		}
 	}
+}
+
+// printBashCompletion prints the script for bash. Without the package bash-completion, whose functions
+// it calls, it offers nothing, instead of an error of bash at each TAB.
+func printBashCompletion(root *cobra.Command) error {
+	var b strings.Builder
+	if err := root.GenBashCompletionV2(&b, true); err != nil {
+		return err
+	}
+	const start = "__start_urlget()\n{\n"
+	_, err := io.WriteString(root.OutOrStdout(), strings.Replace(b.String(), start,
+		start+"    declare -F _get_comp_words_by_ref >/dev/null || return\n", 1))
+	return err
 }
 
 // printHelp prints the help of cmd: the short help of the root command, or the list of all flags for

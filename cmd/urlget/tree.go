@@ -90,8 +90,8 @@ func (t *tree) mirrorOptions(seeds []seed) (*mirror.Options, error) {
 	}
 	asked := scope.SeedsOnly && !scope.Requisites // only URLs that the user named are requested
 	opts := &mirror.Options{
-		Crawl: crawl.Options{Scope: *scope, Schedule: treeSchedule(t.opts, seeds), NoRobots: o.NoRobots || asked,
-			Sitemaps: o.Sitemaps, MaxRedirects: t.opts.Network.MaxRedirect},
+		Crawl: crawl.Options{Scope: *scope, Schedule: treeSchedule(t.opts, seeds),
+			NoRobots: o.NoRobots || asked, Sitemaps: o.Sitemaps, MaxRedirects: t.opts.Network.MaxRedirect},
 		Layout:      *o.Layout(),
 		State:       o.State,
 		DeleteShare: int(o.Delete),

@@ -22,6 +22,7 @@ type docs struct {
 	texts, pages, packed []file // packed holds the compressed man pages for Debian
 	completions          map[string]string
 	desktop              string // a desktop entry
+	changelog            string // for Debian
 }
 
 // shells maps shells to the completion files of the program in Debian.
@@ -34,8 +35,21 @@ var shells = map[string]string{
 // makeDocs creates the man pages and completions in the folder work.
 func makeDocs(ctx context.Context, src source, work string) (docs, error) {
 	d := docs{completions: make(map[string]string)}
-	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md", licensesFile} {
+	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
+		licensesFile} {
 		d.texts = append(d.texts, file{path.Base(name), filepath.Join(src.root, name), 0o644})
+	}
+	linked, err := linkedDocs(src.root) // README.md has links to them
+	if err != nil {
+		return d, err
+	}
+	d.texts = append(d.texts, linked...)
+	d.changelog = filepath.Join(work, "changelog")
+	if err := os.WriteFile(d.changelog, []byte(debianChangelog(src)), 0o666); err != nil {
+		return d, err
+	}
+	if err := pack(d.changelog); err != nil {
+		return d, err
 	}
 	d.desktop = filepath.Join(src.root, "packaging/urlget.desktop")
 
@@ -77,6 +91,21 @@ func makeDocs(ctx context.Context, src source, work string) (docs, error) {
 		}
 	}
 	return d, nil
+}
+
+// linkedDocs returns the files in docs and its pictures.
+func linkedDocs(root string) ([]file, error) {
+	var files []file
+	for _, pattern := range []string{"docs/*.md", "docs/img/*"} {
+		names, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			files = append(files, file{path.Dir(pattern) + "/" + filepath.Base(name), name, 0o644})
+		}
+	}
+	return files, nil
 }
 
 // pack compresses a file, to name.gz.
@@ -121,6 +150,9 @@ func (d docs) installed(format string) []file {
 			where = strings.Replace(where, "/vendor-completions/", "/site-functions/", 1)
 		}
 		files = append(files, file{where, d.completions[shell], 0o644})
+	}
+	if format == "deb" {
+		files = append(files, file{"usr/share/doc/urlget/changelog.gz", d.changelog + ".gz", 0o644})
 	}
 	files = append(files, file{"usr/share/applications/urlget.desktop", d.desktop, 0o644})
 	for _, t := range d.texts {

@@ -12,6 +12,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
@@ -116,11 +117,19 @@ func releaseFor(ctx context.Context, src source, p platform, docs docs, work, di
 	return nil
 }
 
-// writeModules lists the modules in a program, in the format of CycloneDX.
+// serial returns the serial number of a list of modules: a UUID of version 8 (RFC 9562, section 5.8),
+// the same for the same commit and name.
+func serial(src source, name string) string {
+	id := sha256.Sum256([]byte(src.commit + " " + name))
+	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:16])
+}
+
+// writeModules lists the modules in a program and their licences, in the format of CycloneDX.
 func writeModules(ctx context.Context, src source, p platform, program, built, dir string) error {
 	name := program + strings.TrimPrefix(p.folder(src.version), "urlget") + ".cdx.json"
 	return golang(ctx, src, alone, "tool", "-modfile=tools.mod", "cyclonedx-gomod", "bin", "-json",
-		"-noserial", "-notimestamp", "-std",
+		"-licenses", "-assert-licenses", "-serial", serial(src, name), "-notimestamp", "-std",
 		"-version", src.version, "-output", filepath.Join(dir, name), built)
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log"
 	"os"
 	"path/filepath"
@@ -24,6 +25,7 @@ type packageConfig struct {
 	Homepage        string         `json:"homepage"`
 	License         string         `json:"license"`
 	Recommends      []string       `json:"recommends"`
+	Suggests        []string       `json:"suggests"`
 	DisableGlobbing bool           `json:"disable_globbing"`
 	MTime           time.Time      `json:"mtime"`
 	Contents        []packagedFile `json:"contents"`
@@ -42,9 +44,12 @@ type ownedSince struct {
 	MTime time.Time   `json:"mtime"`
 }
 
-// describePackage returns the package of a platform with these files. The program is static, so it
-// depends on nothing; it takes certificate authorities from the system.
-func describePackage(src source, p platform, files []file) packageConfig {
+// maintainer has an address that no mail reaches (RFC 6761, section 6.4), because the field must have one.
+const maintainer = "The urlget maintainers <maintainers@urlget.invalid>"
+
+// describePackage returns the package of that format for a platform, with these files. The program is
+// static, so it depends on nothing; it takes certificate authorities from the system.
+func describePackage(src source, p platform, format string, files []file) packageConfig {
 	c := packageConfig{
 		Name:       "urlget",
 		Arch:       p.arch,
@@ -52,15 +57,22 @@ func describePackage(src source, p platform, files []file) packageConfig {
 		Version:    src.version,
 		Section:    "net",
 		Priority:   "optional",
-		Maintainer: "The urlget maintainers",
+		Maintainer: maintainer,
 		Description: "retrieves URLs of any scheme\n" +
 			"urlget is a command like wget and curl that also retrieves ftp, gopher, gemini,\n" +
 			"news, sftp, smb, imap, wais and more than 30 other URL schemes.",
 		Homepage:        "https://github.com/urlget/urlget",
 		License:         "MIT",
 		Recommends:      []string{"ca-certificates"},
+		Suggests:        []string{"bash-completion"},
 		DisableGlobbing: true,
 		MTime:           src.date,
+	}
+	switch format {
+	case "deb":
+		c.License = "" // no field of binary packages; the file copyright has it
+	case "apk":
+		c.Description, _, _ = strings.Cut(c.Description, "\n") // a field is one line
 	}
 	for _, f := range files {
 		c.Contents = append(c.Contents,
@@ -70,10 +82,16 @@ func describePackage(src source, p platform, files []file) packageConfig {
 	return c
 }
 
+// debianChangelog returns the changelog that Debian requires, which refers to that of urlget.
+func debianChangelog(src source) string {
+	return fmt.Sprintf("urlget (%s) unstable; urgency=medium\n\n  * See CHANGELOG.md in /usr/share/doc/urlget.\n\n"+
+		" -- %s  %s\n", strings.TrimPrefix(src.version, "v"), maintainer, src.date.Format(time.RFC1123Z))
+}
+
 // writePackage writes a package of that format into dir. Its name is the usual one for the format.
 func writePackage(ctx context.Context, src source, p platform, format string, files []file, work,
 	dir string) error {
-	text, err := json.MarshalIndent(describePackage(src, p, files), "", "\t")
+	text, err := json.MarshalIndent(describePackage(src, p, format, files), "", "\t")
 	if err != nil {
 		return err
 	}

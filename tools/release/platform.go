@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log"
 	"slices"
 	"strings"
 )
@@ -72,6 +73,7 @@ func (p platform) archive(version string) string {
 
 // build builds a static program for a platform without debug information.
 func build(ctx context.Context, src source, p platform, program program, to string) error {
+	log.Printf("%s for %s", program.name, p)
 	return golang(ctx, src, []string{"GOOS=" + p.os, "GOARCH=" + p.arch},
 		"build", "-buildvcs=false", "-ldflags", linkerFlags(src), "-o", to, program.dir)
 }

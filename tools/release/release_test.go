@@ -23,6 +23,7 @@ import (
 
 var example = source{
 	version: "v1.2.0",
+	stated:  "v1.1.0",
 	commit:  "0123456789abcdef0123456789abcdef01234567",
 	date:    time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC),
 }
@@ -58,10 +59,10 @@ func TestChooseVersion(t *testing.T) {
 		{"", "v1.2.0", false, "v1.2.0", ""},
 		{"", "tested\nv1.2.0\nvery-good", false, "v1.2.0", ""},
 		{"", "queue/v1.2.0\nv1.2.0", false, "v1.2.0", ""},
-		{"", "queue/v1.2.0", false, "v0.0.0-20260102030405-0123456789ab", ""},
+		{"", "queue/v1.2.0", false, "v1.1.0", ""},
 		{"", "v1.2.0", true, "v1.2.0+dirty", ""},
-		{"", "", false, "v0.0.0-20260102030405-0123456789ab", ""},
-		{"", "tested", true, "v0.0.0-20260102030405-0123456789ab+dirty", ""},
+		{"", "", false, "v1.1.0", ""},
+		{"", "tested", true, "v1.1.0+dirty", ""},
 	}
 	for _, tt := range tests {
 		got, err := chooseVersion(tt.wanted, tt.tags, example, tt.changed)
@@ -191,6 +192,7 @@ func TestPackagedDocs(t *testing.T) {
 		packed:      []file{{"usr/share/man/man1/urlget.1.gz", "/build/urlget.1.gz", 0o644}},
 		completions: map[string]string{"bash": "/build/b", "zsh": "/build/z", "fish": "/build/f"},
 		desktop:     "/src/urlget.desktop",
+		changelog:   "/build/changelog",
 	}
 	unix := map[string]string{"LICENSE": "/src/LICENSE", "README.md": "/src/README.md", "man/urlget.1": "/build/urlget.1",
 		"completions/bash/urlget": "/build/b", "completions/zsh/_urlget": "/build/z", "completions/fish/urlget.fish": "/build/f"}
@@ -205,6 +207,7 @@ func TestPackagedDocs(t *testing.T) {
 		"usr/share/applications/urlget.desktop":           "/src/urlget.desktop",
 	}
 	fedora := maps.Clone(debian)
+	debian["usr/share/doc/urlget/changelog.gz"] = "/build/changelog.gz"
 	delete(fedora, "usr/share/zsh/vendor-completions/_urlget")
 	fedora["usr/share/zsh/site-functions/_urlget"] = "/build/z"
 	for _, tt := range []struct {
@@ -230,7 +233,7 @@ func TestPackagedDocs(t *testing.T) {
 func TestDescribePackage(t *testing.T) {
 	t.Parallel()
 	files := []file{{"usr/share/x", "/build/x*", 0o644}, {"usr/bin/urlget", "/build/p", 0o755}}
-	text, err := json.Marshal(describePackage(example, platforms[1], files))
+	text, err := json.Marshal(describePackage(example, platforms[1], "rpm", files))
 	if err != nil {
 		t.Fatal(err)
 	}

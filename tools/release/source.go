@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,6 +16,7 @@ import (
 type source struct {
 	root    string // its directory
 	version string // such as v1.2.0
+	stated  string // that of versionFile
 	commit  string // in hexadecimal
 	date    time.Time
 }
@@ -44,6 +47,11 @@ func describeSource(ctx context.Context, root, version string) (source, error) {
 		return source{}, err
 	}
 	s.root = root
+	stated, err := os.ReadFile(filepath.Join(root, versionFile))
+	if err != nil {
+		return source{}, err
+	}
+	s.stated = strings.TrimSpace(string(stated))
 	s.version, err = chooseVersion(version, tags, s, changes != "")
 	return s, err
 }
@@ -58,8 +66,10 @@ func readHead(line string) (source, error) {
 	return source{commit: commit, date: time.Unix(unix, 0).UTC()}, nil
 }
 
-// chooseVersion returns the requested version, or that of a tag of the commit, or else the
-// pseudo-version of the commit.
+// versionFile has the version that every build of a commit without a tag prints.
+const versionFile = "cmd/urlget/VERSION"
+
+// chooseVersion returns the requested version, or that of a tag of the commit, or else the stated one.
 func chooseVersion(requested, tags string, s source, changed bool) (string, error) {
 	if requested != "" {
 		switch {
@@ -71,7 +81,7 @@ func chooseVersion(requested, tags string, s source, changed bool) (string, erro
 		}
 		return requested, nil
 	}
-	version := "v0.0.0-" + s.date.Format("20060102150405") + "-" + s.commit[:12]
+	version := s.stated
 	for _, tag := range strings.Fields(tags) {
 		if versions.MatchString(tag) {
 			version = tag
