@@ -129,11 +129,11 @@ var causeHints = []struct {
 	{as(func(x509.UnknownAuthorityError) bool { return true }),
 		"use --ca-certificate FILE to trust a private CA, or --insecure to skip verification"},
 	{as(func(tls.RecordHeaderError) bool { return true }), hintPlain},
-	{alert(116), "use --certificate FILE, and --private-key FILE"},                         // certificate required
-	{alert(42), "the server refused the certificate of --certificate"},                     // bad certificate
-	{alert(48), "the server does not trust the issuer of --certificate"},                   // unknown certificate authority
-	{alert(40), "the server requires other ciphers, or a certificate: --certificate FILE"}, // handshake failure
-	{alert(70), "the server has no TLS 1.2 or later, which urlget requires"},               // protocol version not supported
+	{alert(116), "use --certificate FILE, and --private-key FILE"},
+	{alert(42), "the server refused the certificate of --certificate"},
+	{alert(48), "the server does not trust the issuer of --certificate"},
+	{alert(40), "the server requires other ciphers, or a certificate: --certificate FILE"},
+	{alert(70), "the server has no TLS 1.2 or later, which urlget requires"},
 	{as(func(*net.DNSError) bool { return true }), "check the host name and the network connection"},
 	{as(func(e *net.AddrError) bool { return e.Err == "no suitable address found" }),
 		"-4 and -6 allow only addresses of one family"},

@@ -31,7 +31,7 @@ func IsMethod(arg string) bool {
 func InsteadOfItem(arg string) string {
 	switch {
 	case arg == "GET":
-		return "HTTPie's GET is the default here"
+		return "HTTPie's GET is the default here; urlget cat prints the content"
 	case arg == "HEAD":
 		return "HTTPie's HEAD is -I"
 	case arg == "DELETE" || arg == "OPTIONS":
