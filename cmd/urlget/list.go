@@ -126,17 +126,18 @@ func emptyMessage(u uri.URI) string {
 func (r *reporter) printEntries(u uri.URI, entries iter.Seq2[fetch.Entry, error]) error {
 	var out io.Writer = r.std.out
 	flush := func() error { return nil }
-	if !term.IsTerminal(int(r.std.out.Fd())) {
+	width, _, err := term.GetSize(int(r.std.out.Fd()))
+	if err != nil { // no terminal
+		width = 0
 		buffered := bufio.NewWriterSize(r.std.out, 32<<10)
 		out, flush = buffered, buffered.Flush
 	}
-	var err error
-	if r.opts.Report.JSON {
+	if err = nil; r.opts.Report.JSON {
 		err = render.EntriesJSON(out, u.Redacted(), entries)
 	} else {
 		err = render.Text(out, entries,
 			&render.TextOptions{Targets: r.opts.Report.Verbose, Human: r.opts.Listing.Human,
-				Long: r.opts.Listing.Long, Sort: true})
+				Long: r.opts.Listing.Long, Sort: true, Width: width})
 	}
 	if flushErr := flush(); err == nil {
 		err = flushErr

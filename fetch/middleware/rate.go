@@ -58,7 +58,9 @@ func newLimiter(bytesPerSecond int64) *limiter {
 		panic("middleware: RateLimit of nothing")
 	}
 	burst := int(min(max(bytesPerSecond/8, 1), 256<<10))
-	return &limiter{rate.NewLimiter(rate.Limit(bytesPerSecond), burst), burst}
+	l := rate.NewLimiter(rate.Limit(bytesPerSecond), burst)
+	l.AllowN(time.Now(), burst) // nothing arrives faster at the beginning
+	return &limiter{l, burst}
 }
 
 // rates holds the limiters of hosts with open bodies, and of recent ones.

@@ -24,7 +24,13 @@ type TextOptions struct {
 	// Sort sorts the members of directories by name. Listings with an order of their own, such as
 	// menus and search results, are not sorted. Only the start of a very long listing is sorted.
 	Sort bool
+	// Width is the number of columns of the terminal, or 0 for any. If the columns of a table leave no
+	// room for names, each name is on a line of its own, before its row.
+	Width int
 }
+
+// minName is the number of columns for names beside a table.
+const minName = 20
 
 // maxLayoutRows is the number of entries that determine the columns.
 const maxLayoutRows = 64
@@ -143,6 +149,11 @@ func (l *layout) print(e fetch.Entry) error {
 	case l.types > 0:
 		b.WriteString(strings.Repeat(" ", l.numbers+2+l.types+2))
 	}
+	below := ""
+	if row := b.String(); l.table && l.Width > 0 && utf8.RuneCountInString(row) > max(l.Width-minName, 0) {
+		below = "\n  " + strings.TrimRight(row, " ")
+		b.Reset()
+	}
 	if e.Kind == fetch.EntryError {
 		b.WriteString("error: ")
 	}
@@ -153,7 +164,7 @@ func (l *layout) print(e fetch.Entry) error {
 	if leads && l.Targets {
 		b.WriteString("  " + fetch.Printable(e.URL.Redacted()))
 	}
-	_, err := io.WriteString(l.w, strings.TrimRight(b.String(), " ")+"\n")
+	_, err := io.WriteString(l.w, strings.TrimRight(b.String(), " ")+below+"\n")
 	return err
 }
 
