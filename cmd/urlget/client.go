@@ -125,7 +125,7 @@ func (n *network) recorder(proxy func(uri.URI) (uri.URI, error)) fetch.Recorder 
 	if n.opts.Report.Trace {
 		list = append(list, fetch.RecordLines(n.rep.con.Trace))
 	}
-	if n.opts.Report.Replies {
+	if n.opts.Report.Replies || n.opts.Report.Verbose {
 		list = append(list, n.rep.con.Replies())
 	}
 	if n.opts.Report.Verbose {

@@ -94,7 +94,7 @@ func (o *Options) outputFlags() []Flag {
 			Foreign: []Foreign{{Of: "curl", Names: "--silent"}}},
 		{Name: "no-verbose", Pair: "nv", In: urls, Value: &o.Log.Brief, Help: "print one line per file and no progress (also -nv)"},
 		{Name: "verbose", Short: "v", In: urls, Value: &o.Report.Verbose,
-			Help:   "print decisions, and the URLs of listing entries",
+			Help:   "print decisions, the replies as -S does, and the URLs of listing entries",
 			AlsoIn: Version, AlsoHelp: "also print the versions of Go and of all modules",
 			Foreign: []Foreign{{Of: "wget", Names: "--rejected-log"}, {Of: "aria2", Names: "--console-log-level --log-level"}}},
 		{Name: "server-response", Short: "S", In: urls, Value: &o.Report.Replies,
