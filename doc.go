@@ -58,6 +58,7 @@
 //   - [github.com/urlget/urlget/fetch/driver/wire] reads and writes the lines of text protocols.
 //   - [github.com/urlget/urlget/fetch/middleware] limits rates and connections.
 //   - [github.com/urlget/urlget/fetch/middleware/otel] reports exchanges to OpenTelemetry.
+//   - [github.com/urlget/urlget/protocols/http/hsts] stores the hosts that want https only (RFC 6797).
 //   - [github.com/urlget/urlget/protocols/ftp/listing] reads the directory listings of FTP servers.
 //
 // # Test

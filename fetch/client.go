@@ -198,6 +198,7 @@ func (c *Client) Close() error {
 type preparedRequest struct {
 	req      *Request
 	original uri.URI // the request's URL; differs from req.URL if a gateway serves it
+	before   uri.URI // the URL of which a driver made original (see Upgrader); zero if none did
 	prov     *provenance
 	scheme   Scheme
 	gateway  bool // req is for a gateway
@@ -206,7 +207,14 @@ type preparedRequest struct {
 // prepare applies the policy and chooses the gateway, proxy and driver of one exchange. Before is
 // the exchange that led to it, or nil. prepare does no I/O.
 func (c *Client) prepare(req *Request, hops *hopCount, before *provenance) (*preparedRequest, error) {
-	p := &preparedRequest{req: req, original: req.URL, prov: c.provenance(req, hops, before)}
+	given := req.URL
+	if u, ok := c.upgrade(given); ok {
+		dup := *req
+		dup.URL, req = u, &dup
+	} else {
+		given = uri.URI{}
+	}
+	p := &preparedRequest{req: req, original: req.URL, before: given, prov: c.provenance(req, hops, before)}
 	p.scheme, _ = c.registry.Lookup(req.URL.Scheme())
 	if err := c.policy.checkURL(p.prov, p.scheme); err != nil {
 		return nil, err
@@ -236,6 +244,23 @@ func (c *Client) prepare(req *Request, hops *hopCount, before *provenance) (*pre
 		}
 	}
 	return p, nil
+}
+
+// upgrade returns the URL that the driver of u requests instead of u, if there is one. The URLs that
+// the user chose a gateway for stay.
+func (c *Client) upgrade(u uri.URI) (upgraded uri.URI, ok bool) {
+	s, _ := c.registry.Lookup(u.Scheme())
+	d, ok := s.Driver.(Upgrader)
+	if !ok {
+		return u, false
+	}
+	if upgraded, ok = d.Upgrade(u); !ok {
+		return u, false
+	}
+	if _, gateway, err := c.throughGateway(u); gateway || err != nil {
+		return u, false
+	}
+	return upgraded, true
 }
 
 // begin performs one exchange until the response header. The recording is nil if no recorder is

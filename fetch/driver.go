@@ -1,6 +1,10 @@
 package fetch
 
-import "context"
+import (
+	"context"
+
+	"github.com/urlget/urlget/fetch/uri"
+)
 
 // A Driver speaks the protocol of one or more schemes.
 //
@@ -44,6 +48,12 @@ type Explainer interface {
 // use the network.
 type Expecter interface {
 	Expect(req *Request) (Meta, bool)
+}
+
+// An Upgrader is implemented by Drivers that know servers whose URLs are to be requested with another
+// scheme (RFC 6797). Upgrade returns the URL to request instead of u. It does not use the network.
+type Upgrader interface {
+	Upgrade(u uri.URI) (upgraded uri.URI, ok bool)
 }
 
 // A Loader creates drivers for a client and registers them. It must not do I/O. Clients do not

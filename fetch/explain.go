@@ -10,6 +10,7 @@ import (
 // An Explanation describes how a client would perform a request.
 type Explanation struct {
 	URL          uri.URI
+	Upgraded     uri.URI // the URL that is retrieved instead (see Upgrader); zero if none
 	Gateway      uri.URI // the gateway's URL that is retrieved instead; zero if none
 	Proxy        uri.URI // zero if none
 	ForwardProxy bool    // the proxy retrieves the URL itself
@@ -37,6 +38,9 @@ func (c *Client) Explain(req *Request) (*Explanation, error) {
 		return nil, asError(req.Op.String(), req.URL, err)
 	}
 	x.Scheme = p.scheme
+	if !p.before.IsZero() {
+		x.Upgraded = p.original
+	}
 	if p.gateway {
 		x.Gateway = p.req.URL
 	}

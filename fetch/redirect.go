@@ -57,6 +57,9 @@ func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount,
 		if err != nil {
 			return nil, err
 		}
+		if !p.before.IsZero() {
+			via = append(via, p.before)
+		}
 		if p.gateway {
 			via = append(via, p.original)
 		}
@@ -130,7 +133,8 @@ func (c *Client) attempt(ctx context.Context, op string, p *preparedRequest) (re
 func (c *Client) choose(resp *Response, before *preparedRequest, hops *hopCount) (*preparedRequest, error) {
 	var first error
 	for _, loc := range resp.Location {
-		next := redirected(before.req, resp.URL, loc)
+		to, _ := c.upgrade(resp.URL.Resolve(loc)) // first, because it decides about secrets
+		next := redirected(before.req, resp.URL, to)
 		err := resend(next, resp)
 		var p *preparedRequest
 		if err == nil {

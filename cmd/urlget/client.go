@@ -21,6 +21,7 @@ import (
 	"github.com/urlget/urlget/fetch/cookies"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols"
+	"github.com/urlget/urlget/protocols/http/hsts"
 )
 
 // A network creates clients. It holds the servers, proxies, archives and credentials that the user
@@ -32,6 +33,7 @@ type network struct {
 	config     *config.File // nil until it is read
 	logins     logins
 	jar        *cookies.Jar // nil without a cookie file
+	hsts       *hsts.Store  // nil if http URLs are requested as they are
 	transcript transcript
 	archives   archives
 	loaders    []fetch.Loader // schemes in addition to the built-in ones

@@ -37,7 +37,7 @@ func TestComingFrom(t *testing.T) {
 			"page.html": []byte("<a href=hello.txt>x</a>"),
 			"cookies":   []byte("# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\ta\tb\n")}
 		for name, value := range map[string]string{"URL": site.URL + "/hello.txt", "FILE": "file.txt", "DIR": "dir", "LIST": "list",
-			"CA": "ca.pem", "PAGE": "page.html", "JAR": "jar", "LOG": "log", "CURLRC": "curlrc", "OPTIONS": "options", "PROXY": "127.0.0.1:1", "SITE": site.URL + "/tree/", "COOKIES": "cookies"} {
+			"CA": "ca.pem", "PAGE": "page.html", "JAR": "jar", "HOSTS": "hosts", "LOG": "log", "CURLRC": "curlrc", "OPTIONS": "options", "PROXY": "127.0.0.1:1", "SITE": site.URL + "/tree/", "COOKIES": "cookies"} {
 			line = regexp.MustCompile(`\b`+name+`\b`).ReplaceAllLiteralString(line, value)
 		}
 		for name, content := range files {

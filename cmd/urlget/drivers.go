@@ -45,6 +45,7 @@ func (n *network) driverConfig() protocols.Config {
 	if n.jar != nil {
 		web.Jar = n.jar
 	}
+	web.HSTS = n.hsts
 	d.SSH.User = n.opts.Login.User
 	d.SSH.TrustKey = func(ctx context.Context, key sftp.HostKey) (bool, error) {
 		if !p.Possible() {

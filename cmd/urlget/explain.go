@@ -78,6 +78,7 @@ type urlParts struct {
 type request struct {
 	Driver      string `json:"driver,omitempty"`
 	Operation   string `json:"operation,omitempty"`
+	Upgraded    string `json:"upgraded,omitempty"`
 	Gateway     string `json:"gateway,omitempty"`
 	Proxy       string `json:"proxy,omitempty"`
 	Relayed     bool   `json:"relayed,omitempty"` // the proxy retrieves the URL itself
@@ -140,7 +141,8 @@ func (x *explainer) describe(plan *fetch.Explanation, req *fetch.Request) explan
 	fragment, _ := u.Fragment()
 	e := explanation{eventHead: newEventHead("explained", u.Redacted()),
 		urlParts: urlParts{u.Scheme(), user, u.Host(), u.Port(0), u.Path(), query, fragment},
-		request: request{Driver: plan.Scheme.Name, Gateway: plan.Gateway.Redacted(),
+		request: request{Driver: plan.Scheme.Name,
+			Upgraded: plan.Upgraded.Redacted(), Gateway: plan.Gateway.Redacted(),
 			Proxy: plan.Proxy.Redacted(), Relayed: plan.ForwardProxy,
 			Address: plan.Address, Credentials: plan.Credentials},
 		Policy: "allowed", Steps: plan.Steps, Config: x.net.config.Describe(u),
@@ -212,6 +214,7 @@ func (e *explanation) text(w io.Writer) error {
 		{Name: "fragment", Value: e.Fragment},
 		{Name: "driver", Value: cmp.Or(e.Driver, "none")},
 		{Name: "operation", Value: e.Operation},
+		{Name: "upgraded", Value: e.Upgraded},
 		{Name: "gateway", Value: e.Gateway},
 		{Name: "proxy", Value: proxy},
 		{Name: "address", Value: e.Address},

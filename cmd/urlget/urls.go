@@ -122,6 +122,9 @@ func (p *program) connect(how settings, args int) (client *fetch.Client, err err
 		return nil, err
 	}
 	n.atEnd(func() error { return saveCookies(&o.Cookies, n.jar) })
+	if err = n.openHSTS(); err != nil {
+		return nil, err
+	}
 	if client, err = n.newClient(); err != nil {
 		return nil, err
 	}

@@ -80,6 +80,7 @@ var layers = []layer{
 		{packages: "protocols/internal/httphead", imports: kits, modules: []string{"golang.org/x/net/http/httpguts"}},
 		{packages: "protocols/internal/*", imports: kits, purpose: "code shared by drivers of the same kind"},
 		{packages: "protocols/http/http3", imports: []string{"fetch", "internal/quoted", "protocols/internal/*"}, modules: []string{"github.com/quic-go/quic-go", "golang.org/x/net"}},
+		{packages: "protocols/http/hsts", imports: []string{"internal/quoted", "internal/filelock"}},
 		{packages: "protocols/http/...", imports: append(kit[:len(kit):len(kit)], "fetch/cookies"), modules: []string{"golang.org/x/net",
 			"github.com/dunglas/httpsfv", "github.com/andybalholm/brotli", "github.com/klauspost/compress"}},
 		{packages: "protocols/ldap/...", imports: kit, modules: []string{"github.com/go-ldap/ldap"}},

@@ -65,6 +65,7 @@ func (d *opener) send(
 		return nil, err
 	}
 	rec.responded(ex.resp)
+	d.observeHSTS(ex, conn)
 	if t.cookies != nil && !req.NoCookies {
 		if list := cookies.Parse(ex.resp.Header); len(list) > 0 {
 			d.cookies.Store(true)

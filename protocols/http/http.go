@@ -12,6 +12,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/cookies"
+	"github.com/urlget/urlget/protocols/http/hsts"
 )
 
 // Options configure the driver. The zero value selects the defaults.
@@ -35,6 +36,9 @@ type Options struct {
 	MaxIdle int
 	// Jar stores cookies. Nil means a [cookies.Jar] that belongs to the client.
 	Jar http.CookieJar
+	// HSTS, if not nil, stores the hosts that want https only. Their http URLs are requested with
+	// https, except from Transport.
+	HSTS *hsts.Store
 	// Transport serves requests instead of the network, for example from an archive. Nil means the
 	// network.
 	Transport http.RoundTripper
@@ -187,5 +191,6 @@ func (d *opener) exchange(
 var (
 	_ fetch.IdleCloser = (*opener)(nil)
 	_ fetch.Explainer  = (*opener)(nil)
+	_ fetch.Upgrader   = (*opener)(nil)
 	_ fetch.Varier     = (*opener)(nil)
 )

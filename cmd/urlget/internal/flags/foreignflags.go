@@ -149,8 +149,6 @@ var foreignFlags = []Foreign{
 		"--abstract-unix-socket --haproxy-protocol --http0.9 --alt-svc --doh-* " +
 		"--happy-eyeballs-timeout-ms --keepalive-time --no-keepalive --no-sessionid " +
 		"--suppress-connect-headers --tftp-blksize --tftp-no-options"},
-	{Of: "curl", Names: "--hsts"},
-	{Of: "wget", Names: "--hsts-file --no-hsts", Note: "urlget keeps no HSTS database"},
 	{Of: "aria2", Names: "--all-proxy-* --http-proxy-* --https-proxy-* --ftp-proxy-*",
 		Note: "put the user and password into the proxy URL"},
 	{Of: "curl", Names: "--proxy-pinnedpubkey --proxy-c* --proxy-header --proxy-insecure " +

@@ -36,6 +36,7 @@ type Options struct {
 	Request Request
 	Send    Send
 	Cookies Cookies
+	HSTS    HSTS
 	Network Network
 	Proxy   Proxy
 	Trust   Trust
@@ -206,6 +207,17 @@ type Send struct {
 type Cookies struct {
 	Both, Load, Save string
 	Session          bool // also save session cookies
+}
+
+// HSTS holds the options for hosts that want https only.
+type HSTS struct {
+	File string
+	Off  bool
+}
+
+// DefaultHSTSFile returns the path of the file of such hosts, or "" without a home directory.
+func DefaultHSTSFile() string {
+	return userFile("XDG_STATE_HOME", filepath.Join(".local", "state"), "hsts")
 }
 
 // Network holds the options for connections.
