@@ -183,13 +183,32 @@ func (e *env) dialDirect(ctx context.Context, prov *provenance, network, addr st
 				return policy.checkAddr(prov, peer)
 			},
 		}
-		c, err = d.DialContext(lookup.withTrace(ctx, provenanceOf(ctx).recording), network, target)
+		ctx = lookup.withTrace(ctx, provenanceOf(ctx).recording)
+		if lookup.host == "" || network[:3] != "tcp" || localPort != 0 {
+			c, err = d.DialContext(ctx, network, target) // one address, or one after the other
+		} else {
+			c, err = dialFirst(ctx, familyOf(network, opts.Network.Local), target,
+				func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
+					return d.DialContext(ctx, network, addr.String())
+				})
+		}
 		err = lookup.explain(err)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// familyOf restricts network to the family of the local address, if there is one.
+func familyOf(network string, local netip.Addr) string {
+	switch {
+	case !local.IsValid() || network != "tcp":
+		return network
+	case local.Unmap().Is4():
+		return "tcp4"
+	}
+	return "tcp6"
 }
 
 func localAddr(network string, ip netip.Addr, port uint16) net.Addr {
