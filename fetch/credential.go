@@ -84,5 +84,6 @@ type Challenge struct {
 	Question  bool   // Realm asks for something else than a password, such as a code; see RFC 4256
 	User      string // the user name if it is already known, or ""
 	Attempt   int    // from 1; more than 1 means that the previous credential was rejected
+	Unasked   bool   // the server has not asked yet, so a user should not be asked either
 	Tried     bool   // a password of the URL or of an earlier source was rejected. Env.Credential sets it
 }

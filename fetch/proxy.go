@@ -287,8 +287,9 @@ type withoutValues struct{ context.Context }
 
 func (withoutValues) Value(any) any { return nil }
 
-// connect requests the tunnel on c. Basic is sent without a challenge, because most proxies close the
-// connection after a 407 response. See dialConnectProxy for login and offered.
+// connect requests the tunnel on c. Basic is sent without a challenge, as RFC 9110, section 11.7.2,
+// allows, because most proxies close the connection after a 407 response. See dialConnectProxy for
+// login and offered.
 func (e *env) connect(
 	c net.Conn, p uri.URI, addr string, login *httpauth.Digest,
 ) (offered *httpauth.Digest, err error) {

@@ -78,11 +78,9 @@ func race(ctx context.Context, addrs []netip.AddrPort,
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	results := make(chan result)
-	errs := make([]error, len(addrs))
+	results, errs := make(chan result), make([]error, len(addrs))
 	var won net.Conn
 	next := time.NewTimer(0)
-	defer next.Stop()
 	for begun, ended, all := 0, 0, len(addrs); ended < all; {
 		select {
 		case <-next.C:

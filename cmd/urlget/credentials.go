@@ -214,7 +214,8 @@ const promptLifetime = time.Minute
 func (l *terminalLogin) Credential(ctx context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 	user := l.logins.userFor(ctx, ch)
 	switch given := l.logins.opts.Login.HasPassword && l.logins.isNamed(ctx, ch); {
-	case ch.Mechanism == "proxy", !l.logins.opts.Login.Ask && (ch.Tried || given && ch.Attempt > 1):
+	case ch.Mechanism == "proxy", ch.Unasked,
+		!l.logins.opts.Login.Ask && (ch.Tried || given && ch.Attempt > 1):
 		return fetch.Credential{}, fetch.ErrAuth
 	case !l.logins.dialog.Possible() && user != "" && ch.Attempt == 1:
 		return fetch.Credential{User: user}, nil // no terminal to prompt for a password

@@ -58,6 +58,24 @@ func (d *opener) authenticators(ctx context.Context, req *fetch.Request, t *targ
 	return all
 }
 
+// logInUnasked takes logins for servers that have not asked, if Options.Unasked is set.
+func (d *opener) logInUnasked(ctx context.Context, auth []*authenticator) error {
+	for _, a := range auth {
+		if !d.Unasked || a.login != nil || a.foreign || a.mechanism != "" {
+			continue
+		}
+		cred, err := d.env.Credential(ctx, fetch.Challenge{URL: a.url, Mechanism: "basic",
+			Attempt: 1, Unasked: true})
+		switch {
+		case err == nil:
+			a.login = &login{user: cred.User, password: cred.Password}
+		case !errors.Is(err, fetch.ErrAuth):
+			return err
+		}
+	}
+	return nil
+}
+
 func (a *authenticator) sign(r *http.Request) error {
 	if a.login == nil {
 		return nil

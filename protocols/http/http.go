@@ -32,6 +32,9 @@ type Options struct {
 	// Compressed requests gzip, deflate, br or zstd coding and decodes it. Meta.Size is unknown
 	// then. It has no effect on range requests.
 	Compressed bool
+	// Unasked sends logins with Basic before the server asks (RFC 7617, section 2.2), for servers that hide
+	// what needs a login. Foreign requests (see fetch.Env) have none.
+	Unasked bool
 	// MaxIdle is the number of idle connections kept per server. The minimum is 16.
 	MaxIdle int
 	// Jar stores cookies. Nil means a [cookies.Jar] that belongs to the client.
@@ -150,6 +153,9 @@ func (d *opener) exchange(
 		return nil, err
 	}
 	auth := d.authenticators(ctx, req, t)
+	if err := d.logInUnasked(ctx, auth); err != nil {
+		return nil, err
+	}
 	for {
 		ex, err := d.send(ctx, req, t, auth, rec)
 		switch {

@@ -16,6 +16,9 @@ func (d *opener) Variant(ctx context.Context, req *fetch.Request, withLogin bool
 		return nil, err
 	}
 	auth := d.authenticators(ctx, req, t)
+	if err := d.logInUnasked(ctx, auth); err != nil {
+		return nil, err
+	}
 	for _, a := range auth {
 		if a.login != nil || a.status != http.StatusUnauthorized || !withLogin {
 			continue

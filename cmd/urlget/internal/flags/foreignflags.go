@@ -173,7 +173,6 @@ var foreignFlags = []Foreign{
 	{Of: "curl", Names: "--netrc-optional", Note: "the netrc file is read by default"},
 	{Of: "curl", Names: "--basic --digest --ntlm --negotiate --anyauth --proxy-basic " +
 		"--proxy-digest --proxy-anyauth", Note: "the server chooses the login method"},
-	{Of: "wget", Names: "--auth-no-challenge", Note: "credentials are sent when the server asks for them"},
 	{Of: "curl", Names: "--aws-sigv4 --krb --delegation"},
 	{Of: "curl", Names: "--parallel-immediate", Note: "transfers start as soon as a slot is free"},
 	{Of: "aria2", Names: "--parameterized-uri", Here: "--glob-ranges"},

@@ -428,6 +428,8 @@ func (o *Options) loginFlags() []Flag {
 			Foreign: []Foreign{{Of: "wget", Names: "--http-password --ftp-password"}, {Of: "aria2", Names: "--http-passwd --ftp-passwd"}}},
 		{Name: "password-file", In: urls, Value: &o.Login.PasswordFile, Help: "read the password from the first line of `FILE`", PerURL: true, Excludes: "password"},
 		{Name: "ask-password", In: urls, Value: &o.Login.Ask, Help: "prompt for the password", Excludes: "password password-file"},
+		{Name: "auth-no-challenge", In: urls, Value: &o.Driver.Web.Unasked,
+			Help: "log in to the named HTTP servers before they ask (Basic)"},
 		{Name: "netrc", In: owner, Value: &o.Login.Netrc,
 			Help:    "require the netrc file in the home directory",
 			Foreign: []Foreign{{Of: "curl", Names: "-n"}}},
