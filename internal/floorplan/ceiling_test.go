@@ -18,12 +18,12 @@ type ceiling struct{ lines, names int }
 // ceilings are the sizes of the rooms when they were last made smaller, rounded up. A commit that raises
 // one says why. A folder belongs to the longest matching room.
 var ceilings = map[string]ceiling{
-	"cmd/urlget":             {15200, 0},
+	"cmd/urlget":             {15650, 0},
 	"serve":                  {5850, 11},
 	"archive":                {10100, 69},
 	"crawl":                  {7300, 57},
-	"protocols":              {34900, 131},
-	"fetch":                  {19650, 278},
+	"protocols":              {35700, 130},
+	"fetch":                  {21450, 283},
 	"fetch/driver":           {2000, 38},
 	"fetch/uri":              {3050, 40},
 	"fetch/download":         {6100, 31},
