@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"time"
 
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -50,6 +52,9 @@ func (c *Client) limitErrorBody(e *Error) *Error {
 // contextError replaces err by the cause of the end of ctx, if that may be why the operation
 // failed. Errors reported by the server or by a rule are not changed.
 func contextError(ctx context.Context, err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		awaitDeadline(ctx) // which the system has noticed first
+	}
 	cause := context.Cause(ctx)
 	if cause == nil {
 		return err
@@ -70,6 +75,13 @@ func contextError(ctx context.Context, err error) error {
 		e.Code, e.Retry = ErrNetwork, true
 	}
 	return e
+}
+
+// awaitDeadline waits until ctx is done if its deadline has passed.
+func awaitDeadline(ctx context.Context) {
+	if at, ok := ctx.Deadline(); ok && !time.Now().Before(at) {
+		<-ctx.Done()
+	}
 }
 
 // ContextError returns the error for an operation that ended because ctx is done, or nil if ctx is

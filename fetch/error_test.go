@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -225,6 +226,27 @@ func TestContextCauseIsTheError(t *testing.T) {
 	if _, err := c.Get(late, "x:p"); fetch.CodeOf(err) != fetch.ErrNetwork || !errors.Is(err, why) {
 		t.Errorf("a deadline became %v of class %q", err, fetch.CodeOf(err))
 	}
+}
+
+// A lateContext has a deadline that has passed, which its timer notices only later.
+type lateContext struct{ context.Context }
+
+func (lateContext) Deadline() (time.Time, bool) { return time.Now(), true }
+
+// The system may notice a deadline before the context does. The cause is the same.
+func TestDeadlineHasOneCause(t *testing.T) {
+	t.Parallel()
+	why := errors.New("too late")
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, why)
+		defer cancel()
+		c := fetch.New(nil, fetch.Use("x", fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
+		})))
+		if _, err := c.Get(lateContext{ctx}, "x:p"); !errors.Is(err, why) {
+			t.Errorf("the system noticed the deadline: %v", err)
+		}
+	})
 }
 
 func TestContextError(t *testing.T) {
