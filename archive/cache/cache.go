@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/urlget/urlget/archive/internal/cachecontrol"
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
@@ -66,8 +67,9 @@ type lookup struct {
 	// to ask for.
 	variant, known func() (*fetch.Variant, error)
 	peers          map[time.Time]netip.Addr // the servers of the usable responses
-	// confirmations are the stored responses 304.
+	// confirmations are the stored responses 304, and refused is the latest one with another error.
 	confirmations []replay.Capture
+	refused       replay.Capture
 }
 
 func newLookup(ctx context.Context, req *fetch.Request, opts *Options) *lookup {
@@ -96,19 +98,24 @@ func (l *lookup) usable(c replay.Capture) bool {
 		l.unused = "only an incomplete response"
 	case c.Login && fetch.Foreign(l.ctx):
 		l.unused = "only a response to a request with a login"
+	case c.Status >= 500 && !l.Offline: // RFC 9111, section 4.3.3: it does not replace an earlier one
+		l.unused = "only an error of the server"
 	default:
 		if err := fetch.CheckCached(l.ctx, c.Address); err != nil {
 			l.unused = "only a response that the policy refuses here: " + err.Error()
 			return false
 		}
 		l.peers[c.Time.UTC()] = c.Address
+		if c.Status >= 400 && !c.Time.Before(l.refused.Time) {
+			l.refused = c
+		}
 		return true
 	}
 	return false
 }
 
-// use records where a response comes from, whose capture is c.
-func (l *lookup) use(c *fetch.Capture) { fetch.ServedFromCache(l.ctx, l.peers[c.Time.UTC()]) }
+// use records where a response comes from that was captured at a time.
+func (l *lookup) use(at time.Time) { fetch.ServedFromCache(l.ctx, l.peers[at.UTC()]) }
 
 func (l *lookup) selects(c *replay.Capture) bool {
 	if !l.Offline && slices.Contains(strings.Split(strings.ReplaceAll(c.Vary, " ", ""), ","), "*") {
@@ -131,7 +138,7 @@ func (l *lookup) hasKey(c *replay.Capture, variant func() (*fetch.Variant, error
 func (l *lookup) offline(next fetch.Driver) (*fetch.Response, error) {
 	resp, err := l.stored(next).Open(l.ctx, l.req)
 	if err == nil {
-		l.use(resp.Capture)
+		l.use(resp.Capture.Time)
 	}
 	if !errors.Is(err, replay.ErrNoCapture) { // the error may be that of the time
 		return resp, err
@@ -147,58 +154,89 @@ func (l *lookup) offline(next fetch.Driver) (*fetch.Response, error) {
 
 func cacheable(req *fetch.Request) bool {
 	return (req.Op == fetch.OpGet || req.Op == fetch.OpList) && !req.Sends() && req.Form == nil &&
-		req.Range.IsZero() && req.Ranges == nil && req.IfChanged.IsZero() &&
-		!directives(req.Header["Cache-Control"]).has("no-store")
+		(req.Method == "" || req.Method == http.MethodGet) &&
+		req.Range.IsZero() && req.Ranges == nil && req.IfChanged.IsZero()
 }
 
 func (l *lookup) open(next fetch.Driver) (*fetch.Response, error) {
+	asked := cachecontrol.Of(l.req.Header)
+	if asked.Has("only-if-cached") {
+		next = fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
+			return nil, notCached()
+		})
+	} else if asked.Has("no-store") {
+		return next.Open(l.ctx, l.req)
+	}
 	stored := l.stored(next)
 	resp, err := stored.Open(l.ctx, l.req)
-	if err != nil { // there is no usable capture
-		return next.Open(l.ctx, l.req)
+	r, ok := l.response(resp, err)
+	if ok && r.answers(l.req.Header, l.Now()) {
+		l.use(r.captured)
+		if resp != nil {
+			resp.Header = r.header
+		}
+		return resp, err
 	}
-	r := response{status: resp.Reply.Code, header: resp.Header, received: resp.Capture.Time}
-	if !r.isHTTP() {
+	if resp != nil {
 		resp.Body.Close()
+	}
+	if resp == nil || !ok || resp.Validator.IsZero() || len(resp.Location) > 0 {
 		return next.Open(l.ctx, l.req)
 	}
-	r.validated = l.lastConfirmed(resp.Validator, r.received)
-	if r.fresh(l.Now()) && !asksServer(l.req) {
-		l.use(resp.Capture)
-		return resp, nil
-	}
-	resp.Body.Close()
-	if resp.Validator.IsZero() || len(resp.Location) > 0 {
-		return next.Open(l.ctx, l.req)
-	}
-	asked := *l.req
-	asked.IfChanged = resp.Validator
-	confirmed, err := next.Open(l.ctx, &asked)
-	if !errors.Is(err, fetch.ErrNotModified) {
+	conditional := *l.req
+	conditional.IfChanged = resp.Validator
+	confirmed, err := next.Open(l.ctx, &conditional)
+	var unmodified *fetch.Error
+	if !errors.Is(err, fetch.ErrNotModified) || !errors.As(err, &unmodified) {
 		return confirmed, err
 	}
-	return stored.Open(l.ctx, l.req)
-}
-
-func asksServer(req *fetch.Request) bool {
-	d := directives(req.Header["Cache-Control"])
-	age, ok := d.seconds("max-age")
-	return d.has("no-cache") || ok && age == 0
-}
-
-// lastConfirmed returns the time of the latest response 304 that confirms the stored response with a
-// validator and time, or zero. It makes the stored one fresh again (RFC 9111, section 4.3.4).
-func (l *lookup) lastConfirmed(v fetch.Validator, received time.Time) (last time.Time) {
-	sent := weakTag(v.ETag)
-	if sent == "" && !v.ModTime.IsZero() {
-		sent = v.ModTime.UTC().Format(http.TimeFormat)
+	if resp, err = stored.Open(l.ctx, l.req); err == nil {
+		r.confirm(unmodified.Header, l.Now())
+		resp.Header = r.header
 	}
-	for _, c := range l.confirmations {
-		if sent != "" && weakTag(c.Validator) == sent && c.Time.After(received) && c.Time.After(last) {
-			last = c.Time
+	return resp, err
+}
+
+// notCached returns the error for a request that only the cache may answer and that it cannot (RFC 9111,
+// section 5.2.1.7).
+func notCached() error {
+	return &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Code: http.StatusGatewayTimeout},
+		Err: errors.New("the cache has no fresh response, and only-if-cached is set")}
+}
+
+// response returns the stored response that replay has given as resp or, if its status is an error, as
+// err. It returns false if there is none that the rules of HTTP apply to.
+func (l *lookup) response(resp *fetch.Response, err error) (r response, ok bool) {
+	var refused *fetch.Error
+	switch {
+	case err == nil:
+		at := resp.Capture.Time
+		r = response{status: resp.Reply.Code, header: resp.Header, received: at, captured: at}
+	case errors.As(err, &refused) && refused.Reply.Code == l.refused.Status:
+		at := l.refused.Time
+		r = response{status: refused.Reply.Code, header: refused.Header, received: at, captured: at}
+	}
+	if r.status == 0 || r.header == nil {
+		return r, false
+	}
+	changed, updates := l.Archive.Updates(l.req.URL)
+	r.changed = changed
+	updates = slices.DeleteFunc(updates, func(c replay.Capture) bool {
+		return c.Status != http.StatusOK || c.Key == "" || !l.selects(&c)
+	})
+	updates = append(updates, l.confirmations...)
+	slices.SortStableFunc(updates, func(c, d replay.Capture) int { return c.Time.Compare(d.Time) })
+	for _, c := range updates {
+		switch {
+		case !c.Time.After(r.received):
+		case c.Status == http.StatusNotModified && !r.hasValidator(c.Validator):
+		case c.Status == http.StatusNotModified, r.describedBy(c.Header):
+			r.confirm(c.Header, c.Time)
+		default:
+			r.changed = c.Time
 		}
 	}
-	return last
+	return r, true
 }
 
 // weakTag returns an entity tag for weak comparison (RFC 9110, section 8.8.3.2).

@@ -9,10 +9,12 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/textproto"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/urlget/urlget/archive/internal/cachecontrol"
 	"github.com/urlget/urlget/archive/internal/digest"
 	"github.com/urlget/urlget/archive/internal/httprecord"
 	"github.com/urlget/urlget/archive/internal/record"
@@ -66,20 +68,40 @@ func (m *message) receive(w *warc.Writer, p []byte) {
 	}
 }
 
+// forbidsStore reports whether a cache must not store the exchange (RFC 9111, sections 5.2.1.5 and
+// 5.2.2.5).
 func (m *message) forbidsStore() bool {
+	if req := m.sent(); req != nil && cachecontrol.Of(textproto.MIMEHeader(req.Header)).Has("no-store") {
+		return true
+	}
+	resp := m.answer()
+	return resp != nil && cachecontrol.Of(textproto.MIMEHeader(resp.Header)).ForbidsStore(resp.StatusCode)
+}
+
+// sent returns the request without its body, or nil if it is not valid.
+func (m *message) sent() *http.Request {
+	req, err := http.ReadRequest(bufio.NewReader(io.LimitReader(m.request.Reader(0), maxHead)))
+	if err != nil {
+		return nil
+	}
+	return req
+}
+
+// answer returns the final response without its body, or nil if there is none.
+func (m *message) answer() *http.Response {
 	head := io.LimitReader(m.response.Reader(finalOffset(m.response)), maxHead)
 	resp, err := http.ReadResponse(bufio.NewReader(head), nil)
 	if err != nil {
-		return false
+		return nil
 	}
 	resp.Body.Close()
-	return strings.Contains(strings.ToLower(strings.Join(resp.Header["Cache-Control"], ",")), "no-store")
+	return resp
 }
 
 // validator returns the validator that the request has, as it was sent, or "".
 func (m *message) validator() string {
-	req, err := http.ReadRequest(bufio.NewReader(io.LimitReader(m.request.Reader(0), maxHead)))
-	if err != nil {
+	req := m.sent()
+	if req == nil {
 		return ""
 	}
 	return cmp.Or(req.Header.Get("If-None-Match"), req.Header.Get("If-Modified-Since"))
@@ -158,8 +180,14 @@ func (r *recording) httpRecords(err error) []*warc.Draft {
 			r.begin = r.from.Time
 		}
 		for _, m := range r.http.conns[conn] {
-			if m.response == nil || r.cache && m.forbidsStore() {
+			if m.response == nil {
 				continue // a failure is recorded by end
+			}
+			if r.cache {
+				list = append(list, r.changes(m)...)
+				if m.forbidsStore() {
+					continue
+				}
 			}
 			answer, protocol := r.responseRecord(m, err)
 			if s := r.peers[conn].state; s != nil {

@@ -3,7 +3,9 @@ package replay
 import (
 	"errors"
 	"maps"
+	"net/http"
 	"net/netip"
+	"net/textproto"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,13 +101,35 @@ type Capture struct {
 	// Address is the address of the server, or zero if it is unknown.
 	Address netip.Addr
 	// Validator is the validator in the request of a 304: the value of If-None-Match or, without it,
-	// of If-Modified-Since.
+	// of If-Modified-Since. Header is the header of a 304, and
+	// in Updates of a response to HEAD.
 	Validator string
+	Header    textproto.MIMEHeader
+}
+
+// Updates returns what a cache learned about the resource of a URL other than from its content: when a
+// request may last have changed it (RFC 9111, section 4.4), or zero, and the responses to HEAD, with their
+// Header.
+func (a *Archive) Updates(u uri.URI) (changed time.Time, heads []Capture) {
+	key := record.Key(u)
+	for _, c := range a.capturesOf(key) {
+		if c.method == http.MethodHead && c.cache != nil {
+			heads = append(heads, c.capture())
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	changed = a.scanned.changed[key]
+	if t := a.cached[0].changed[key]; t.After(changed) {
+		changed = t
+	}
+	return changed, heads
 }
 
 type cacheFields struct {
 	key, vary, validator string
 	login                bool
+	header               textproto.MIMEHeader // of a 304 or a response to HEAD
 	address              netip.Addr
 }
 
@@ -126,7 +150,7 @@ func (c *snapshot) capture() Capture {
 	found := Capture{Time: c.date, Op: c.op, Status: c.status, Incomplete: c.incomplete}
 	if f := c.cache; f != nil {
 		found.Key, found.Vary, found.Login = f.key, f.vary, f.login
-		found.Address, found.Validator = f.address, f.validator
+		found.Address, found.Validator, found.Header = f.address, f.validator, f.header
 	}
 	return found
 }

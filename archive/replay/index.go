@@ -175,6 +175,7 @@ func (a *Archive) loadIndexed(key string) {
 		a.growing.grow(func(key string) { // it is loaded again
 			delete(a.cached[0].keys, key)
 			delete(a.cached[0].captures, key)
+			delete(a.cached[0].changed, key)
 		})
 	}
 	if a.cached[0].keys[key] {

@@ -56,12 +56,13 @@ type table struct {
 	records  map[string]place       // by WARC-Record-ID
 	origins  map[origin]place       // records to which revisits may refer
 	keys     map[string]bool        // keys that were looked up in indexes
+	changed  map[string]time.Time   // when the resources of keys may have changed, in archives of a cache
 }
 
 func newTable() *table {
 	return &table{
 		captures: make(map[string][]*snapshot), records: make(map[string]place),
-		origins: make(map[origin]place), keys: make(map[string]bool),
+		origins: make(map[origin]place), keys: make(map[string]bool), changed: make(map[string]time.Time),
 	}
 }
 
@@ -154,6 +155,11 @@ func (s *scanner) record(rec *warc.Record) {
 		if c.id != "" {
 			s.responses[c.id] = c
 		}
+	case c.kind == warc.Metadata && rec.ContentType() == record.TypeChange:
+		if key := record.Key(u); c.date.After(a.changed[key]) {
+			a.changed[key] = c.date
+		}
+		return
 	case c.kind == warc.Metadata && rec.ContentType() == record.TypeExchange:
 		if !s.exchange(c, rec) {
 			return

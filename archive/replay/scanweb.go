@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"net/textproto"
 	"strings"
 
 	"github.com/urlget/urlget/archive/warc"
@@ -65,6 +66,9 @@ func (c *snapshot) setRequest(q requestInfo) {
 		c.method, c.bodyDigest, c.coded = q.method, q.bodyDigest, q.coded
 		c.variant, c.known = q.variant, q.parsed
 	}
+	if c.cache != nil && c.method != http.MethodHead && c.status != http.StatusNotModified {
+		c.cache.header = nil
+	}
 }
 
 // readHead reads the head of a response record. A capture whose head is invalid counts as failed.
@@ -85,6 +89,7 @@ func (c *snapshot) readHead(rec *warc.Record) {
 	c.readVary(resp.Header)
 	if c.cache != nil {
 		c.cache.vary = strings.Join(resp.Header["Vary"], ",")
+		c.cache.header = textproto.MIMEHeader(resp.Header)
 	}
 	switch c.status {
 	case http.StatusPartialContent:

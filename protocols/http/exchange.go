@@ -82,11 +82,13 @@ const maxErrorBody = 64 << 10
 // refused ends an exchange with err and adds the error page to it.
 func (ex *exchange) refused(err error) error {
 	e, ok := err.(*fetch.Error)
+	if ok && (ex.resp.StatusCode >= 400 || ex.resp.StatusCode == http.StatusNotModified) {
+		e.Header = textproto.MIMEHeader(ex.resp.Header)
+	}
 	if !ok || ex.resp.StatusCode < 400 {
 		ex.discard()
 		return err
 	}
-	e.Header = textproto.MIMEHeader(ex.resp.Header)
 	e.Body, e.Partial = ex.finish(maxErrorBody)
 	return e
 }

@@ -39,6 +39,10 @@ const (
 // of a cache: the value of If-None-Match or, without it, of If-Modified-Since.
 const CacheValidator = "Urlget-Cache-Validator"
 
+// TypeChange is the content type of the metadata records of a cache that say that a request may have
+// changed the resource of their target.
+const TypeChange = "application/x-urlget-change"
+
 // MaxExchange limits the block of an exchange record, in bytes.
 const MaxExchange = 1 << 20
 
