@@ -18,7 +18,6 @@ import (
 
 	"github.com/urlget/urlget/archive/cache"
 	"github.com/urlget/urlget/archive/capture"
-	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
@@ -36,17 +35,11 @@ func (n *network) openCache() error {
 	if err := os.MkdirAll(o.Cache, 0o700); err != nil {
 		return failure.File(err)
 	}
-	files, err := filepath.Glob(filepath.Join(o.Cache, "*.warc*"))
-	if err != nil {
-		return failure.Usagef("--cache: %v", err)
+	dir := cacheDir{o.Cache, n.rep.say}
+	if err := dir.check(); err != nil {
+		return failure.File(err)
 	}
-	var archives []string
-	for _, file := range files {
-		if ext := filepath.Ext(file); ext == ".warc" || ext == ".gz" {
-			archives = append(archives, file)
-		}
-	}
-	stored, err := replay.Open(archives...)
+	stored, err := dir.open()
 	if err != nil {
 		return failure.File(err)
 	}
@@ -68,12 +61,12 @@ func (n *network) openCache() error {
 		return failure.File(err)
 	}
 	o.Index = true
-	if filelock.Try(lock) == nil {
+	if dir.holds(stored, "cache.warc.gz") && filelock.Try(lock) == nil {
 		n.archives.lock = lock
 		o.WARC, o.Append = filepath.Join(o.Cache, "cache"), true
 		return nil
 	}
-	lock.Close() // another run appends to the common archive
+	lock.Close() // another run appends to the common archive, or it is none
 	o.WARC = filepath.Join(o.Cache,
 		time.Now().UTC().Format("20060102T150405.000Z")+"-"+strconv.Itoa(os.Getpid()))
 	return nil

@@ -73,7 +73,9 @@ var foreignFlags = []Foreign{
 		Note: "files are named after their URLs by default"},
 	{Of: "wget", Names: "--restrict-file-names --local-encoding --remote-encoding --no-iri",
 		Note: "file names are always made portable"},
-	{Of: "wget", Names: "--no-cache --no-glob", Note: "there is no cache, and %2A is not a wildcard"},
+	{Of: "wget", Names: "--no-cache", Note: "without --cache nothing is cached; " +
+		"-H 'Cache-Control: no-cache' asks caches on the way to ask the server"},
+	{Of: "wget", Names: "--no-glob", Note: "%2A is not a wildcard"},
 	{Of: "wget", Names: "--passive-ftp", Note: "FTP is passive by default; --ftp-active changes that"},
 	{Of: "curl", Names: "--ftp-pasv --disable-epsv --disable-eprt",
 		Note: "FTP is passive and falls back automatically"},
