@@ -157,6 +157,7 @@ func runWith(t *testing.T, file string, opts Options, client *fetch.Options, do 
 		t.Fatal(err)
 	}
 	defer archive.Close()
+	archive.KeepRecent()
 	w, err := warc.Create(file, warc.WriterOptions{Append: true, Index: true, Format: capture.Format})
 	if err == nil {
 		err = archive.Follow(file)
@@ -280,5 +281,35 @@ func TestAnswersAreStoredOnce(t *testing.T) {
 		if got := strings.Join(list, " "); got != want {
 			t.Errorf("%s: stored %s, want %s", path, got, want)
 		}
+	}
+}
+
+// A lookup reads a limited number of the responses 304 that confirmed a response, in the run that receives
+// them and in the next one.
+func TestConfirmationsAreLookedUpInLimitedTime(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	file := filepath.Join(t.TempDir(), "cache.warc.gz")
+	const times, most = 200, 130
+	for range 2 {
+		run(t, file, Options{}, func(get func(string, ...string) (string, error)) {
+			for range times {
+				if got, err := get(s.URL + "/tagged"); got != "one" || err != nil {
+					t.Fatalf("%q, %v", got, err)
+				}
+			}
+		})
+	}
+	if n := len(s.requests); n != 2*times || s.requests[n-1] != `/tagged "one"` {
+		t.Errorf("%d requests, the last one is %s", n, s.requests[n-1])
+	}
+	a, err := replay.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	a.KeepRecent()
+	if n := len(a.Captures(uri.MustParse(s.URL+"/tagged"), 1000)); n > most {
+		t.Errorf("%d captures are read", n)
 	}
 }

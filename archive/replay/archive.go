@@ -31,6 +31,7 @@ type Archive struct {
 	files   []File
 	indexes []recordIndex
 	growing *growingIndex // one of indexes; nil without Follow
+	recent  bool          // see KeepRecent
 
 	mu          sync.Mutex // protects the fields below
 	damage      []error

@@ -48,8 +48,8 @@ func (a *Archive) Follow(path string) error {
 // maxRead limits the part of an index that is read at once.
 const maxRead = 1 << 20
 
-// grow reads the lines that were added to the index. It calls changed with the key of each.
-func (x *growingIndex) grow(changed func(key string)) {
+// grow reads the lines that were added to the index. It calls added with the URL and the location of each.
+func (x *growingIndex) grow(added func(uri.URI, location)) {
 	for {
 		info, err := x.file.Stat()
 		if err != nil || info.Size() <= x.at {
@@ -62,13 +62,13 @@ func (x *growingIndex) grow(changed func(key string)) {
 			return
 		}
 		for one := range bytes.Lines(text[:end]) {
-			x.add(one, changed)
+			x.add(one, added)
 			x.at += int64(len(one))
 		}
 	}
 }
 
-func (x *growingIndex) add(text []byte, changed func(key string)) {
+func (x *growingIndex) add(text []byte, added func(uri.URI, location)) {
 	e := warc.IndexEntry{}
 	if x.total == maxLines || !e.Parse(text) || e.File != filepath.Base(x.archive.Name()) {
 		return
@@ -77,17 +77,17 @@ func (x *growingIndex) add(text []byte, changed func(key string)) {
 	if err != nil || !u.IsAbs() {
 		return
 	}
-	key := record.Key(u)
-	hash := maphash.String(seed, key)
+	hash := maphash.String(seed, record.Key(u))
 	x.added[hash] = append(x.added[hash], x.at)
 	x.total++
-	changed(key)
+	added(u, locationOf(x.archive, &e))
 }
 
 func (x *growingIndex) find(key string) (list []location) {
-	for _, offset := range x.added[maphash.String(seed, key)] {
-		if e, ok := x.entry(line{offset: offset}); ok && len(list) < maxVersions {
-			list = append(list, location{x.archive, e.Offset, rareFields{e.Origin, e.Request, e.Method}})
+	offsets := x.added[maphash.String(seed, key)]
+	for _, offset := range offsets[max(0, len(offsets)-maxVersions):] {
+		if e, ok := x.entry(line{offset: offset}); ok {
+			list = append(list, locationOf(x.archive, &e))
 		}
 	}
 	return list

@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -45,7 +46,13 @@ type recordIndex interface {
 type location struct {
 	archive io.ReaderAt
 	offset  int64
+	repeats bool // the content of another record, as a revisit or a 304 does
 	rareFields
+}
+
+func locationOf(archive io.ReaderAt, e *warc.IndexEntry) location {
+	repeats := e.Status == http.StatusNotModified || e.Mime == "warc/revisit"
+	return location{archive, e.Offset, repeats, rareFields{e.Origin, e.Request, e.Method}}
 }
 
 // A cdxjIndex is a CDXJ file that covers the start of a WARC file.
@@ -150,11 +157,15 @@ func (x *cdxjIndex) close() error { return x.file.Close() }
 
 func (x *cdxjIndex) find(key string) []location {
 	hash := maphash.String(seed, key)
-	i := sort.Search(len(x.lines), func(i int) bool { return x.lines[i].hash >= hash })
+	begin := sort.Search(len(x.lines), func(i int) bool { return x.lines[i].hash >= hash })
+	end := begin
+	for end < len(x.lines) && x.lines[end].hash == hash {
+		end++
+	}
 	var list []location
-	for ; i < len(x.lines) && x.lines[i].hash == hash && len(list) < maxVersions; i++ {
-		if e, ok := x.entry(x.lines[i]); ok {
-			list = append(list, location{x.archive, e.Offset, rareFields{e.Origin, e.Request, e.Method}})
+	for _, l := range x.lines[max(begin, end-maxVersions):end] {
+		if e, ok := x.entry(l); ok {
+			list = append(list, locationOf(x.archive, &e))
 		}
 	}
 	return list
@@ -172,11 +183,7 @@ func (a *Archive) capturesOf(key string) []*snapshot {
 
 func (a *Archive) loadIndexed(key string) {
 	if a.growing != nil {
-		a.growing.grow(func(key string) { // it is loaded again
-			delete(a.cached[0].keys, key)
-			delete(a.cached[0].captures, key)
-			delete(a.cached[0].changed, key)
-		})
+		a.growing.grow(a.addGrown)
 	}
 	if a.cached[0].keys[key] {
 		return
@@ -194,9 +201,14 @@ func (a *Archive) loadIndexed(key string) {
 	}
 }
 
-// loadFromIndex adds the records of a URL from one index. An index may be wrong, so only the
-// records themselves are trusted. It returns false if the index was given up.
+// loadFromIndex adds the records of a URL from one index. It returns false if the index was given up.
 func (a *Archive) loadFromIndex(x recordIndex, key string) bool {
+	return a.load(x, key, a.recentLocations(x.find(key)))
+}
+
+// load adds the records of a URL at locations from an index. An index may be wrong, so only the records
+// themselves are trusted. It returns false if the index was given up.
+func (a *Archive) load(x recordIndex, key string, from []location) bool {
 	var s *scanner
 	var r *warc.Reader
 	end := func() {
@@ -221,7 +233,7 @@ func (a *Archive) loadFromIndex(x recordIndex, key string) bool {
 		s.record(rec)
 		return true
 	}
-	for _, l := range x.find(key) {
+	for _, l := range from {
 		if s == nil || s.file != l.archive {
 			end()
 			s = newScanner(a, a.cached[0], l.archive)

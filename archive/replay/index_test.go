@@ -235,6 +235,7 @@ func TestFollowedArchives(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	before := a.Loaded(uri.MustParse("http://h.example/a"))
 	if count("a") != 1 || count("b") != 0 {
 		t.Errorf("at first: %d and %d captures", count("a"), count("b"))
 	}
@@ -263,6 +264,9 @@ func TestFollowedArchives(t *testing.T) {
 	write(strings.TrimSuffix(path, ".warc")+".cdxj", text[half:])
 	if count("a") != 2 || count("b") != 1 {
 		t.Errorf("at the end: %d and %d captures", count("a"), count("b"))
+	}
+	if after := a.Loaded(uri.MustParse("http://h.example/a")); after[0] != before[0] {
+		t.Error("a record that was known is read again")
 	}
 	c := replayClient(a)
 	defer c.Close()

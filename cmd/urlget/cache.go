@@ -43,6 +43,7 @@ func (n *network) openCache() error {
 	if err != nil {
 		return failure.File(err)
 	}
+	stored.KeepRecent()
 	for _, damage := range stored.Damage() {
 		n.rep.say("%v", damage) // an earlier run was killed
 	}
