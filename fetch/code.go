@@ -32,9 +32,10 @@ type Error struct {
 	// Reason is the machine-readable cause; zero if there is none.
 	Reason Reason
 	Hint   string // a remedy, in words that suit any program; or ""
-	// Header and Body are the header and body of the error response, such as an error page. They
-	// are nil for protocols without them. Drivers limit Body to 64 KiB, and the client limits it to
-	// Options.MaxErrorBody. Partial is set if Body was cut.
+	// Header and Body are the header and body of the error response, such as an error page, or the
+	// header of a response that says that nothing was modified. They are nil for protocols without
+	// them. Drivers limit Body to 64 KiB, and the client limits it to Options.MaxErrorBody. Partial is
+	// set if Body was cut.
 	Header  textproto.MIMEHeader
 	Body    []byte
 	Partial bool

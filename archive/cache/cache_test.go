@@ -152,7 +152,13 @@ func read(t *testing.T, c *fetch.Client, req *fetch.Request) (string, error) {
 // runWith is run for a client with options.
 func runWith(t *testing.T, file string, opts Options, client *fetch.Options, do func(c *fetch.Client)) {
 	t.Helper()
-	archive, err := replay.Open(existing(file)...)
+	runFiles(t, file, file, opts, client, do)
+}
+
+// runFiles is runWith for a cache with several files that a pattern matches.
+func runFiles(t *testing.T, file, files string, opts Options, client *fetch.Options, do func(c *fetch.Client)) {
+	t.Helper()
+	archive, err := replay.Open(existing(files)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,5 +317,31 @@ func TestConfirmationsAreLookedUpInLimitedTime(t *testing.T) {
 	a.KeepRecent()
 	if n := len(a.Captures(uri.MustParse(s.URL+"/tagged"), 1000)); n > most {
 		t.Errorf("%d captures are read", n)
+	}
+}
+
+// Another run, which may be another process, knows what a request may have changed.
+func TestInvalidationsHoldForLaterRuns(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	dir := t.TempDir()
+	mine, other := filepath.Join(dir, "cache.warc.gz"), filepath.Join(dir, "other.warc.gz")
+	read := func(c *fetch.Client, req *fetch.Request) {
+		t.Helper()
+		if got, err := read(t, c, req); got != "one" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+	url := uri.MustParse(s.URL + "/fresh")
+	runWith(t, mine, Options{}, &fetch.Options{}, func(c *fetch.Client) { read(c, &fetch.Request{URL: url}) })
+	runWith(t, other, Options{}, &fetch.Options{}, func(c *fetch.Client) {
+		read(c, &fetch.Request{URL: url, Method: "DELETE"})
+	})
+	for range 2 { // with the archives of both runs; then the response to the first one is stored
+		files := filepath.Join(dir, "*.warc.gz")
+		runFiles(t, mine, files, Options{}, &fetch.Options{}, func(c *fetch.Client) { read(c, &fetch.Request{URL: url}) })
+	}
+	if got := strings.Join(s.requests, ", "); got != "/fresh, /fresh, /fresh" {
+		t.Errorf("the requests were %s", got)
 	}
 }

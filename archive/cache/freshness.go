@@ -74,7 +74,9 @@ func (r *response) answers(request textproto.MIMEHeader, now time.Time) bool {
 	asked, own := cachecontrol.Of(request), cachecontrol.Of(r.header)
 	age, lifetime := r.age(now), r.lifetime()
 	switch limit, limited := asked.Seconds("max-age"); {
-	case own.Has("no-cache"), own.ForbidsStore(r.status), !r.changed.IsZero() && !r.changed.Before(r.received):
+	case own.Has("no-cache"), own.ForbidsStore(r.status):
+		return false
+	case !r.changed.IsZero() && !r.changed.Before(r.received):
 		return false
 	case asked.Has("no-cache"), asked == nil && strings.EqualFold(request.Get("Pragma"), "no-cache"):
 		return false
