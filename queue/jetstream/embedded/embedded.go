@@ -40,7 +40,9 @@ const (
 	addressFile  = "server.json"
 	lockFile     = "lock"
 	storeDir     = "store"
-	startTimeout = time.Minute
+	startTimeout = 2 * time.Minute
+	// portTimeout is the time after which a server that does not listen is tried at another port.
+	portTimeout = 20 * time.Second
 	// authTimeout is the time for a client to log in. The default of two seconds is too short when many
 	// processes start on a busy machine.
 	authTimeout = 30 * time.Second
@@ -67,23 +69,18 @@ func Start(dir string, longRunning bool) (*Server, error) {
 		return nil, fetch.ErrFile.Wrap("", err)
 	}
 	port, token := address(dir)
-	s, err := server.NewServer(&server.Options{
-		ServerName: "embedded", Host: "127.0.0.1", Port: port, Authorization: token, NoSigs: true,
-		NoLog:     true,
-		JetStream: true, StoreDir: filepath.Join(dir, storeDir), SyncInterval: 2 * time.Second,
-		JetStreamMaxStore:  1 << 40,
-		JetStreamMaxMemory: 64 << 20, AuthTimeout: authTimeout.Seconds(),
-	})
+	s, err := run(dir, port, token, portTimeout)
+	if err == nil && s == nil {
+		// Another program took the port in the meantime, or the machine is busy.
+		s, err = run(dir, server.RANDOM_PORT, token, startTimeout)
+	}
+	if err == nil && s == nil {
+		err = errors.New("the embedded server does not start")
+	}
 	if err != nil {
-		lock.Close()
-		return nil, fetch.ErrFile.Wrap("", fmt.Errorf("%s: %w", dir, err))
+		return nil, fetch.ErrFile.Wrap("", errors.Join(fmt.Errorf("%s: %w", dir, err), lock.Close()))
 	}
 	e := &Server{dir: dir, nats: s, lock: lock}
-	s.Start()
-	if !s.ReadyForConnections(startTimeout) {
-		e.Close()
-		return nil, fetch.ErrFile.Wrap("", fmt.Errorf("%s: the embedded server does not start", dir))
-	}
 	e.url = "nats://" + token + "@" + s.Addr().String()
 	data, err := json.Marshal(addressRecord{e.url, longRunning})
 	if err == nil {
@@ -94,6 +91,27 @@ func Start(dir string, longRunning bool) (*Server, error) {
 		return nil, fetch.ErrFile.Wrap("", err)
 	}
 	return e, nil
+}
+
+// run starts a server, or returns nil if it does not listen within a time.
+func run(dir string, port int, token string, timeout time.Duration) (*server.Server, error) {
+	s, err := server.NewServer(&server.Options{
+		ServerName: "embedded", Host: "127.0.0.1", Port: port, Authorization: token, NoSigs: true,
+		NoLog:     true,
+		JetStream: true, StoreDir: filepath.Join(dir, storeDir), SyncInterval: 2 * time.Second,
+		JetStreamMaxStore:  1 << 40,
+		JetStreamMaxMemory: 64 << 20, AuthTimeout: authTimeout.Seconds(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.Start()
+	if s.ReadyForConnections(timeout) {
+		return s, nil
+	}
+	s.Shutdown()
+	s.WaitForShutdown()
+	return nil, nil
 }
 
 // address returns the port and the token of the last server in a directory. The port is random if that
