@@ -18,7 +18,7 @@ type ceiling struct{ lines, names int }
 // ceilings are the sizes of the rooms when they were last made smaller, rounded up. A commit that raises
 // one says why. A folder belongs to the longest matching room.
 var ceilings = map[string]ceiling{
-	"cmd/urlget":             {15650, 0},
+	"cmd/urlget":             {15700, 0},
 	"serve":                  {5850, 11},
 	"archive":                {10200, 69},
 	"crawl":                  {7300, 57},
@@ -28,7 +28,7 @@ var ceilings = map[string]ceiling{
 	"fetch/uri":              {3050, 40},
 	"fetch/download":         {6100, 31},
 	"internal":               {10500, 0},
-	"queue":                  {8850, 68},
+	"queue":                  {8900, 68},
 	"queue/cmd/urlget-queue": {3500, 0},
 }
 
