@@ -14,7 +14,7 @@ import (
 
 // raceTo dials addresses by the behaviour of each, and returns the address that won ("" for none), the
 // error, the time that it took, and how many connections were left open.
-func raceTo(t *testing.T, ctx context.Context, behaviours ...string) (won string, err error, took time.Duration, open int) {
+func raceTo(t *testing.T, ctx context.Context, behaviours ...string) (won string, took time.Duration, open int, err error) {
 	t.Helper()
 	addrs := make([]netip.AddrPort, len(behaviours))
 	for i := range addrs {
@@ -53,7 +53,7 @@ func raceTo(t *testing.T, ctx context.Context, behaviours ...string) (won string
 		won = conn.(*namedConn).name
 		conn.Close()
 	}
-	return won, err, time.Since(begin), len(dialled) - len(closed)
+	return won, time.Since(begin), len(dialled) - len(closed), err
 }
 
 type namedConn struct {
@@ -89,7 +89,7 @@ func TestDeadAddressesAreTriedInParallel(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 				defer cancel()
-				won, err, took, open := raceTo(t, ctx, tt.behaviours...)
+				won, took, open, err := raceTo(t, ctx, tt.behaviours...)
 				if won != tt.won || took != tt.took || open != 0 {
 					t.Errorf("%q after %v with %d open", won, took, open)
 				}

@@ -41,7 +41,7 @@ func TestWorkersAreListed(t *testing.T) {
 	const want = `name            running   oldest     ended   per s  since
 a\x1b[2J\u202e        0        -         0     0.0  2026-11-28T00:00:00Z paused
 vm/1                  0        -         0     0.0  2026-11-28T00:30:00Z
-vm/1                  3  1h2m3s     12345    12.3  2026-11-28T01:00:00Z the store failed: \x1b[2J
+vm/1                  3   1h2m3s     12345    12.3  2026-11-28T01:00:00Z the store failed: \x1b[2J
 `
 	if got := out.String(); got != want {
 		t.Errorf("got:\n%swant:\n%s", got, want)
