@@ -51,8 +51,10 @@ func (r *response) confirm(header textproto.MIMEHeader, received time.Time) {
 	for _, name := range ofTransfer {
 		delete(merged, name)
 	}
+	connection := strings.Split(strings.Join(header["Connection"], ","), ",")
 	for name, values := range header {
-		if !slices.Contains(ofContent, name) {
+		named := func(field string) bool { return strings.EqualFold(strings.TrimSpace(field), name) }
+		if !slices.Contains(ofContent, name) && !slices.ContainsFunc(connection, named) {
 			merged[name] = values
 		}
 	}

@@ -69,6 +69,10 @@ var requirements = []struct {
 	{"3.2", "a 304 does not replace the length and coding of the content", []step{{answer: tagged, want: sent},
 		{after: minute, answer: "304\nEtag: \"a\"\nContent-Encoding: gzip\nContent-Type: x/y\nCache-Control: max-age=3600",
 			want: confirmed}, {after: minute, ask: "GET /\nExpect-Content-Encoding: ", want: stored}}},
+	{"3.2", "a 304 does not replace fields that its Connection names", []step{
+		{answer: tagged + "\nX-Own: a", want: sent},
+		{after: minute, ask: "GET /\nExpect-X-Own: a",
+			answer: "304\nEtag: \"a\"\nConnection: x-own\nX-Own: b", want: confirmed}}},
 	{"3.4", "a part is not used as the whole", []step{
 		{ask: "GET /\nRange: bytes=0-0", answer: "206\nContent-Range: bytes 0-0/9\nCache-Control: max-age=3600", want: sent},
 		{answer: hour, want: sent}, {want: stored}}},

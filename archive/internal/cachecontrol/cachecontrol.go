@@ -26,8 +26,12 @@ func Of(h textproto.MIMEHeader) (f Field) {
 		for text != "" {
 			var one string
 			one, text = cut(text)
-			name, value, has := strings.Cut(one, "=")
-			name, value = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value)
+			// Blanks around the sign make the value invalid, but not the name of what it restricts.
+			name, value, has := strings.Cut(strings.Trim(one, " \t"), "=")
+			if trimmed := strings.TrimRight(name, " \t"); trimmed != name {
+				name, value = trimmed, ""
+			}
+			name = strings.ToLower(name)
 			if name != "" {
 				f = append(f, directive{name, unquoted(value), has})
 			}
