@@ -64,7 +64,11 @@ func (x *jobs) retrievable(scheme string) bool {
 	return ok && s.Can(fetch.OpGet)
 }
 
-func (x *jobs) begin(j *job.Job) *tty.Transfer { return x.rep.con.Begin(x.barName(j, nil)) }
+func (x *jobs) begin(j *job.Job) *tty.Transfer {
+	shown := x.rep.con.Begin(x.barName(j, nil))
+	shown.Retrieves(j.URL.Redacted())
+	return shown
+}
 
 // barName returns the file name of a job for the progress display, or "" without a display.
 func (x *jobs) barName(j *job.Job, meta *fetch.Meta) string {

@@ -60,6 +60,7 @@ type frames struct {
 type Transfer struct {
 	con   *Console
 	name  string
+	url   string // without the scheme; shown if several transfers have one name
 	host  string // in a tree
 	began time.Time
 
@@ -100,6 +101,12 @@ func (c *Console) Expect(n int) {
 // Rename shows the transfer under the name of its file.
 func (t *Transfer) Rename(name string) {
 	t.change(func() { t.name = fetch.Printable(name) })
+}
+
+// Retrieves sets the URL, which tells the transfer from others with the same name.
+func (t *Transfer) Retrieves(url string) {
+	_, url, _ = strings.Cut(url, "://")
+	t.change(func() { t.url = fetch.Printable(url) })
 }
 
 // Update records that done of total bytes have been transferred; total is -1 if unknown.
@@ -268,15 +275,22 @@ func sizeOf(terminal *os.File) (cols, rows int) {
 	return cols, rows
 }
 
-func (c *Console) lines(now time.Time, width, rows int) []string {
-	shown := c.running[:min(len(c.running), max(rows, 1))]
-	names := 0
+func (c *Console) lines(now time.Time, width, most int) []string {
+	shown := c.running[:min(len(c.running), max(most, 1))]
+	names, same := 0, map[string]int{}
 	for _, t := range shown {
-		names = max(names, columns(t.name))
+		same[t.name]++
+	}
+	rows := make([]Transfer, len(shown))
+	for i, t := range shown {
+		if rows[i] = *t; same[t.name] > 1 && t.url != "" {
+			rows[i].name = t.url
+		}
+		names = max(names, columns(rows[i].name))
 	}
 	var lines []string
-	for _, t := range shown {
-		lines = append(lines, t.line(now, width, names, c.Paint, !c.plain))
+	for i := range rows {
+		lines = append(lines, rows[i].line(now, width, names, c.Paint, !c.plain))
 	}
 	switch {
 	case c.tree != nil:

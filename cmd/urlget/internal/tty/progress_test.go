@@ -1,6 +1,7 @@
 package tty
 
 import (
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -38,6 +39,27 @@ func TestProgressLines(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("at %d:\n got %q\nwant %q", tt.width, got, tt.want)
 		}
+	}
+}
+
+// Rows of files with one name are told apart by their URLs.
+func TestEqualNames(t *testing.T) {
+	t.Parallel()
+	c := &Console{w: io.Discard, display: display{plain: true}}
+	for _, url := range []string{"http://a.example/one/big.bin", "ftp://b.example/big.bin", "http://c.example/other"} {
+		tr := c.Begin(url[strings.LastIndexByte(url, '/')+1:])
+		tr.Retrieves(url)
+		defer tr.End()
+	}
+	var names []string
+	c.mu.Lock()
+	for _, line := range c.lines(time.Now(), 80, 10)[:3] {
+		name, _, _ := strings.Cut(line, " ")
+		names = append(names, name)
+	}
+	c.mu.Unlock()
+	if want := []string{"a.example/one/big.bin", "b.example/big.bin", "other"}; !slices.Equal(names, want) {
+		t.Errorf("rows %q, want %q", names, want)
 	}
 }
 
