@@ -55,6 +55,9 @@ func helpCommand(root *cobra.Command, table flags.Table) *cobra.Command {
 				printHelp(root, args, table)
 				return nil
 			}
+			if isQueueCommand(args) && hasQueueProgram() {
+				return runQueueProgram(append(slices.Clone(args), "--help"))
+			}
 			cmd, _, err := root.Find(args)
 			if err != nil || cmd == root {
 				names := commandNames(root)

@@ -51,6 +51,11 @@ func runQueueProgram(args []string) error {
 	return failure.File(execQueueProgram(path, append([]string{queueProgram}, args...)))
 }
 
+func hasQueueProgram() bool {
+	_, err := findQueueProgram("")
+	return err == nil
+}
+
 // findQueueProgram returns the path of the queue program, which is next to this program or in PATH.
 // The error names the command that requires it.
 func findQueueProgram(command string) (string, error) {
