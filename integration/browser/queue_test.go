@@ -162,9 +162,14 @@ func TestQueueOfTheCommands(t *testing.T) {
 	}
 	b.run(chromedp.Navigate(strings.TrimSpace(address)), chromedp.WaitVisible("#url"))
 	b.loaded(click(`//nav/a[.="Queue"]`))
-	b.showsSoon("Waiting\n0")
-	if out, err := exec.CommandContext(t.Context(), program, append([]string{"submit", "data:,one", "data:,two"}, flags...)...).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	b.showsSoon("no such queue: urlget")
+	for _, args := range [][]string{{"queue", "create"}, {"submit", "data:,one", "data:,two"}} {
+		if out, err := exec.CommandContext(t.Context(), program, append(args, flags...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if args[0] == "queue" {
+			b.showsSoon("Waiting\n0")
+		}
 	}
 	b.showsSoon("Waiting\n2")
 	b.shows("State\nrunning", "Results: 0 to 0")
