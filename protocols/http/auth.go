@@ -22,8 +22,11 @@ type authenticator struct {
 	foreign        bool   // another origin led here: logins are neither taken from nor added to the cache
 	mechanism      string // for fetch.Challenge; "" selects the authentication scheme
 	attempt        int
-	login          *login // in use; nil if none
-	known          bool   // login is from the cache
+	login          *login   // in use; nil if none
+	known          bool     // login is from the cache
+	already        bool     // a login was not sent, because it was refused before
+	unasked        bool     // a login was sent before a challenge
+	trials         []func() // they end the trials of logins
 }
 
 // authenticators returns an authenticator for each party that may request a login. A cached login
@@ -56,6 +59,46 @@ func (d *opener) authenticators(ctx context.Context, req *fetch.Request, t *targ
 		all = append(all, a)
 	}
 	return all
+}
+
+// claimUnasked removes logins that were refused before from those to send before a challenge.
+func claimUnasked(ctx context.Context, auth []*authenticator, t *target) error {
+	for _, a := range auth {
+		if a.login == nil || a.known {
+			continue
+		}
+		if ok, err := a.try(ctx, a.login, "", t); err != nil {
+			return err
+		} else if a.unasked = ok; !ok {
+			a.login = nil
+		}
+	}
+	return nil
+}
+
+// try reports whether a login may be sent: it was not refused before. It waits for the result of other
+// requests with that login.
+func (a *authenticator) try(ctx context.Context, l *login, realm string, t *target) (bool, error) {
+	refused, end, err := a.driver.verdicts.try(ctx, a.claim(l, realm))
+	if err != nil {
+		return false, err
+	}
+	a.already = refused
+	if a.trials = append(a.trials, end); t.body != nil {
+		a.endTrials() // an upload takes long
+	}
+	return !refused, nil
+}
+
+func (a *authenticator) endTrials() {
+	for _, end := range a.trials {
+		end()
+	}
+	a.trials = nil
+}
+
+func (a *authenticator) claim(l *login, realm string) claim {
+	return claim{origin: a.url.Origin(), foreign: a.foreign, realm: realm, user: l.user, password: l.password}
 }
 
 // logInUnasked takes logins for servers that have not asked, if Options.Unasked is set.
@@ -96,6 +139,11 @@ func (ex *exchange) challenged(ctx context.Context, auth []*authenticator) (bool
 			if a.login != nil && !a.foreign && ex.resp.StatusCode < 400 {
 				a.driver.logins.keep(a.url, a.login)
 			}
+			if code := ex.resp.StatusCode; a.login != nil && code < 500 &&
+				(code < 400 || a.mechanism != "" || a.login.realm != "") {
+				a.driver.verdicts.record(a.claim(a.login, a.login.realm), true)
+			}
+			a.endTrials()
 			continue
 		}
 		if err := a.respond(ctx, ex); err != nil {
@@ -116,8 +164,17 @@ func (a *authenticator) respond(ctx context.Context, ex *exchange) error {
 		// The login may be right: it was sent to the proxy before a challenge, or the nonce is
 		// stale.
 		a.attempt++
-		a.login = &login{user: old.user, password: old.password, realm: chal.Realm, digest: chal}
-		return nil
+		ok := old.digest != nil // the trial goes on
+		if !ok {
+			var err error
+			if ok, err = a.try(ctx, old, chal.Realm, ex.target); err != nil {
+				return err
+			}
+		}
+		if ok {
+			a.login = &login{user: old.user, password: old.password, realm: chal.Realm, digest: chal}
+			return nil
+		}
 	}
 	if old != nil && a.known {
 		a.driver.logins.forget(a.url, old)
@@ -127,6 +184,13 @@ func (a *authenticator) respond(ctx context.Context, ex *exchange) error {
 		}
 	} else if old != nil && a.mechanism != "" && a.attempt == 0 {
 		a.attempt = 1 // the credentials in the proxy URL were refused
+	}
+	if old != nil && (chal == nil || !chal.Stale) {
+		a.driver.verdicts.record(a.claim(old, ch.Params["realm"]), false)
+		if a.unasked {
+			a.driver.verdicts.record(a.claim(old, ""), false)
+		}
+		a.endTrials()
 	}
 	mechanism := a.mechanism
 	if mechanism == "" {
@@ -142,8 +206,13 @@ func (a *authenticator) respond(ctx context.Context, ex *exchange) error {
 		if old != nil && old.user == cred.User && old.password == cred.Password {
 			continue // it was just refused
 		}
-		a.login = &login{user: cred.User, password: cred.Password, realm: ch.Params["realm"], digest: chal}
-		return nil
+		l := &login{user: cred.User, password: cred.Password, realm: ch.Params["realm"], digest: chal}
+		if ok, err := a.try(ctx, l, l.realm, ex.target); err != nil {
+			return err
+		} else if ok {
+			a.login = l
+			return nil
+		}
 	}
 	return a.missing(ex, fetch.ErrAuth)
 }
@@ -154,6 +223,8 @@ func (a *authenticator) missing(ex *exchange, err error) error {
 	}
 	e := ex.fail(fetch.ErrAuth, "")
 	switch {
+	case a.already:
+		e.Err = errors.New("the user name or password was already refused")
 	case a.login != nil:
 		e.Err = errors.New("the user name or password was not accepted")
 	case a.mechanism != "":

@@ -89,6 +89,7 @@ type opener struct {
 	Options
 	env      fetch.Env
 	logins   logins
+	verdicts verdicts
 	versions versions
 	closings atomic.Int64 // number of calls of CloseIdleConnections
 	cookies  atomic.Bool  // the jar may have cookies
@@ -154,6 +155,14 @@ func (d *opener) exchange(
 	}
 	auth := d.authenticators(ctx, req, t)
 	if err := d.logInUnasked(ctx, auth); err != nil {
+		return nil, err
+	}
+	defer func() {
+		for _, a := range auth {
+			a.endTrials()
+		}
+	}()
+	if err := claimUnasked(ctx, auth, t); err != nil {
 		return nil, err
 	}
 	for {
