@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"crypto/tls"
-	"crypto/x509"
-	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -246,23 +244,16 @@ func tlsConfig(o *flags.Options) (*tls.Config, error) {
 		cfg.VerifyConnection = o.Trust.Pinned.Verify
 	}
 	if o.Trust.CA != "" {
-		pem, err := os.ReadFile(o.Trust.CA)
+		pool, err := readAuthorities(o.Trust.CA)
 		if err != nil {
-			return nil, failure.File(err)
+			return nil, err
 		}
-		cfg.RootCAs = x509.NewCertPool()
-		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, failure.File(fmt.Errorf("%s contains no PEM certificate", o.Trust.CA))
-		}
+		cfg.RootCAs = pool
 	}
 	if o.Trust.Certificate != "" {
-		key := o.Trust.Key
-		if key == "" {
-			key = o.Trust.Certificate
-		}
-		pair, err := tls.LoadX509KeyPair(o.Trust.Certificate, key)
+		pair, err := readClientCertificate(o.Trust.Certificate, cmp.Or(o.Trust.Key, o.Trust.Certificate))
 		if err != nil {
-			return nil, failure.File(err)
+			return nil, err
 		}
 		cfg.Certificates = []tls.Certificate{pair}
 	}
