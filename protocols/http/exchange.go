@@ -55,6 +55,11 @@ func (d *opener) send(
 	conn := w.end()
 	ex.plain, _ = conn.(*plainConn)
 	ex.in = incomingOf(conn)
+	if err == nil && d.Transport == nil { // an archive has what a server sent
+		if err = checkNames(ex.resp.Header); err != nil {
+			ex.resp.Body.Close()
+		}
+	}
 	if err != nil {
 		err = failure(ex.ctx, err)
 		ex.cancel(nil)
@@ -153,11 +158,13 @@ func notHTTP(err error) error {
 		}
 	}
 	if _, line, ok := strings.Cut(err.Error(), "malformed MIME header line: "); ok {
-		line, _ = strconv.Unquote(line)
-		if name, _, ok := strings.Cut(line, ":"); ok && httpguts.ValidHeaderFieldName(name) {
-			// The value may be a secret.
-			return fmt.Errorf("the header field %s has a control character", name)
+		if text, err := strconv.Unquote(line); err == nil {
+			line = text
 		}
+		return malformedField(line)
+	}
+	if strings.Contains(err.Error(), "malformed MIME header: missing colon") {
+		return malformedField("")
 	}
 	if _, rest, ok := strings.Cut(err.Error(), "bad Content-Length "); ok {
 		return fmt.Errorf("invalid Content-Length: %s", rest)
@@ -170,6 +177,31 @@ func notHTTP(err error) error {
 		return inner
 	}
 	return err
+}
+
+// malformedField says what is wrong with a line of a header, without the value, which may be a secret.
+func malformedField(line string) error {
+	name, _, ok := strings.Cut(line, ":")
+	switch {
+	case !ok:
+		return errors.New("a header line has no colon")
+	case name == "":
+		return errors.New("a header field has no name")
+	case !httpguts.ValidHeaderFieldName(name):
+		return fmt.Errorf("the header field name %q is malformed", name)
+	}
+	return fmt.Errorf("the header field %s has a control character", name)
+}
+
+// checkNames rejects names that net/http takes although they have a blank inside. One before the colon is
+// ignored (RFC 9112, section 5.1).
+func checkNames(h http.Header) error {
+	for name := range h {
+		if !httpguts.ValidHeaderFieldName(strings.TrimRight(name, " \t")) {
+			return &fetch.Error{Code: fetch.ErrProtocol, Err: malformedField(name + ":")}
+		}
+	}
+	return nil
 }
 
 // isLost reports whether err is an error of net/http about a closed connection or stream. These

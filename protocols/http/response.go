@@ -30,6 +30,8 @@ func (ex *exchange) response() (*fetch.Response, error) {
 			return nil, ex.fail(fetch.ErrProtocol, "status 304 for an unconditional request")
 		}
 		return nil, ex.fail(fetch.ErrNotModified, "")
+	case code == http.StatusMultipleChoices && ex.resp.Header.Get("Location") == "" && !ex.target.ranged:
+		return ex.content(fetch.Range{}, 0) // the list of choices (RFC 9110, section 15.4.1)
 	case code/100 == 3:
 		return ex.redirect()
 	}

@@ -35,7 +35,7 @@ func TestStatus(t *testing.T) {
 		retry  bool
 	}{
 		{200, "", false}, {201, "", false}, {203, "", false}, {204, "", false},
-		{300, fetch.ErrRedirect, false}, {301, fetch.ErrRedirect, false}, {305, fetch.ErrRefused, false}, {306, fetch.ErrRefused, false},
+		{300, "", false}, {301, fetch.ErrRedirect, false}, {305, fetch.ErrRefused, false}, {306, fetch.ErrRefused, false},
 		{400, fetch.ErrRefused, false}, {401, fetch.ErrAuth, false}, {402, fetch.ErrRefused, false}, {403, fetch.ErrRefused, false},
 		{404, fetch.ErrNotFound, false}, {405, fetch.ErrRefused, false}, {406, fetch.ErrRefused, false}, {407, fetch.ErrAuth, false},
 		{408, fetch.ErrBusy, true}, {410, fetch.ErrNotFound, false}, {414, fetch.ErrRefused, false}, {416, fetch.ErrRange, false},
