@@ -203,14 +203,8 @@ func (c *session) list(verb, arg string) (over bool) {
 		case verb == "LIST":
 			fmt.Fprintf(&b, "%s 1 owner group %12d %s ", strings.Replace(info.Mode().String(), "L", "l", 1),
 				info.Size(), info.ModTime().UTC().Format("Jan _2  2006"))
-		case target != "":
-			fmt.Fprintf(&b, "type=OS.unix=slink:%s;modify=%s; ", target,
-				info.ModTime().UTC().Format("20060102150405"))
-		case m.IsDir():
-			fmt.Fprintf(&b, "type=dir;modify=%s; ", info.ModTime().UTC().Format("20060102150405"))
 		default:
-			fmt.Fprintf(&b, "type=file;size=%d;modify=%s; ", info.Size(),
-				info.ModTime().UTC().Format("20060102150405"))
+			b.WriteString(facts(info, target))
 		}
 		b.WriteString(m.Name())
 		if verb == "LIST" && target != "" {
@@ -219,4 +213,28 @@ func (c *session) list(verb, arg string) (over bool) {
 		b.WriteString("\r\n")
 	}
 	return c.send(&b, int64(b.Len()), begin, done)
+}
+
+// facts returns what MLSD and MLST say of a file (RFC 3659, section 7.2). The target is that of a
+// symbolic link.
+func facts(info fs.FileInfo, target string) string {
+	modify := info.ModTime().UTC().Format("20060102150405")
+	switch {
+	case target != "":
+		return fmt.Sprintf("type=OS.unix=slink:%s;modify=%s; ", target, modify)
+	case info.IsDir():
+		return fmt.Sprintf("type=dir;modify=%s; ", modify)
+	}
+	return fmt.Sprintf("type=file;size=%d;modify=%s; ", info.Size(), modify)
+}
+
+// facts replies to MLST, the listing of one file or directory, over the control connection.
+func (c *session) facts(arg string) {
+	name := c.name(arg)
+	info, err := fs.Stat(c.s.opts.Tree, name)
+	if err != nil {
+		c.Reply("550 %s: No such file or directory.", arg)
+		return
+	}
+	c.Reply("250-Facts:\r\n %s%s\r\n250 End", facts(info, ""), path.Join("/", name))
 }

@@ -126,6 +126,12 @@ func (c *session) serve(verb, arg string) (over bool) {
 		c.Reply(`257 "%s" is where you are.`, strings.ReplaceAll(c.dir, `"`, `""`))
 	case "CWD":
 		c.cwd(arg)
+	case "CDUP":
+		c.cwd("..")
+	case "NOOP":
+		c.Reply("200 Still here.")
+	case "MLST":
+		c.facts(arg)
 	case "SYST":
 		c.Reply("215 UNIX Type: L8")
 	case "TYPE":
