@@ -131,11 +131,21 @@ func contains(text string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// isRefusal reports whether the server refused the file, rather than the command or the user.
+// isRefusal reports whether the server refused the file, rather than the command or the user. RFC 959
+// has 450, 451 and 501 for RETR besides 550, and servers send 553, for a directory too; the class does
+// not tell these from other trouble, but the connection remains usable.
 func isRefusal(err error) bool {
 	var e *fetch.Error
-	return errors.As(err, &e) && e.Reply.Code == 550 &&
-		(e.Code == fetch.ErrNotFound || e.Code == fetch.ErrRefused)
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Reply.Code {
+	case 550:
+		return e.Code == fetch.ErrNotFound || e.Code == fetch.ErrRefused
+	case 450, 451, 501, 553:
+		return e.Err != nil && strings.HasPrefix(e.Err.Error(), "RETR ")
+	}
+	return false
 }
 
 // isUnknown reports whether the server does not implement a command, or not with this argument.

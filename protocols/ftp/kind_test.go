@@ -19,6 +19,10 @@ func TestTheOtherKind(t *testing.T) {
 	vague := map[string]string{"RETR": "550 Failed to open file.\r\n"} // the reply of vsftpd
 	denied := map[string]string{                                       // that of IIS, also for junctions
 		"RETR": "550-Access is denied. \r\n Win32 error:   Access is denied. \r\n Error details: File system denied the access.\r\n550 End\r\n"}
+	busy := map[string]string{"RETR": "450 pub: busy\r\n"}
+	local := map[string]string{"RETR": "451 Error while reading: is a directory\r\n"}
+	syntax := map[string]string{"RETR": "501 Not a regular file\r\n"}
+	name := map[string]string{"RETR": "553 File name not allowed\r\n"}
 	for _, tt := range []struct {
 		name, path string
 		op         fetch.Op
@@ -30,6 +34,13 @@ func TestTheOtherKind(t *testing.T) {
 		{name: "get of a directory", path: "/pub/sub", code: fetch.ErrRefused, want: "it is a directory: ftp://$/pub/sub/"},
 		{name: "get of one, vaguely refused", path: "/pub", server: ftpd.Options{Replies: vague}, code: fetch.ErrRefused, want: "it is a directory: ftp://$/pub/"},
 		{name: "get of one, denied", path: "/pub/sub", server: ftpd.Options{Replies: denied}, code: fetch.ErrRefused, want: "it is a directory: ftp://$/pub/sub/"},
+		{name: "get of one that is busy", path: "/pub/sub", server: ftpd.Options{Replies: busy}, code: fetch.ErrRefused, want: "it is a directory: ftp://$/pub/sub/"},
+		{name: "get of one, a local error", path: "/pub/sub", server: ftpd.Options{Replies: local}, code: fetch.ErrRefused, want: "it is a directory: ftp://$/pub/sub/"},
+		{name: "get of one, a syntax error", path: "/pub/sub", server: ftpd.Options{Replies: syntax}, code: fetch.ErrRefused, want: "it is a directory: ftp://$/pub/sub/"},
+		{name: "get of one, a name that is not allowed", path: "/pub/sub", server: ftpd.Options{Replies: name}, code: fetch.ErrRefused, want: "it is a directory: ftp://$/pub/sub/"},
+		{name: "get of a file that is busy", path: "/motd", server: ftpd.Options{Replies: busy}, code: fetch.ErrBusy, want: "directory", not: true},
+		{name: "get of a file, a local error", path: "/motd", server: ftpd.Options{Replies: local}, code: fetch.ErrServer, want: "it is", not: true},
+		{name: "get of a file, a syntax error", path: "/motd", server: ftpd.Options{Replies: syntax}, code: fetch.ErrRefused, want: "directory", not: true},
 		{name: "get of a file that is denied", path: "/motd", server: ftpd.Options{Replies: denied}, code: fetch.ErrRefused, want: "directory", not: true},
 		{name: "get of one as text", path: "/pub/sub;type=a", code: fetch.ErrRefused, want: "it is a directory: ftp://$/pub/sub/"},
 		{name: "get of a file that is refused", path: "/motd", server: ftpd.Options{Replies: vague}, code: fetch.ErrRefused, want: "directory", not: true},
