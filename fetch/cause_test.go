@@ -77,8 +77,10 @@ func TestCausesInErrorTexts(t *testing.T) {
 			t.Errorf("%v:\n got %q\nwant %q", tt.err, got, tt.text)
 		}
 	}
-	key := &fetch.Error{Code: fetch.ErrTLS, Reason: fetch.Reason{Kind: fetch.ReasonHostKey}, Err: errors.New("the key is unknown")}
-	if got := key.Message(); got != "the key is unknown" {
-		t.Errorf("a host key of SSH: %q", got)
+	for _, kind := range []fetch.ReasonKind{fetch.ReasonHostKey, fetch.ReasonHostKeyChanged, fetch.ReasonKeyExchange} {
+		e := &fetch.Error{Code: fetch.ErrTLS, Reason: fetch.Reason{Kind: kind}, Err: errors.New("the key is unknown")}
+		if got := e.Message(); got != "the key is unknown" {
+			t.Errorf("%s of SSH: %q", kind, got)
+		}
 	}
 }

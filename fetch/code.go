@@ -58,8 +58,9 @@ func (e *Error) Error() string {
 func (e *Error) Message() string {
 	var b strings.Builder
 	class := e.Code.Error()
-	if e.Reason.Kind == ReasonHostKey {
-		class = "" // SSH host keys share the code of TLS
+	switch e.Reason.Kind {
+	case ReasonHostKey, ReasonHostKeyChanged, ReasonKeyExchange:
+		class = "" // SSH shares the code of TLS
 	}
 	b.WriteString(class)
 	if e.Err != nil {

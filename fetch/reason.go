@@ -49,6 +49,9 @@ const (
 	// ReasonHostKeyChanged means that the SSH server Host has a key other than the known one, or a
 	// revoked key.
 	ReasonHostKeyChanged ReasonKind = "host_key_changed"
+	// ReasonKeyExchange means that the key exchange with the SSH server Host failed, for instance because
+	// it has no secure algorithm.
+	ReasonKeyExchange ReasonKind = "key_exchange"
 	// ReasonNotBeginning means that File cannot be resumed, because it is not the beginning of the
 	// resource.
 	ReasonNotBeginning ReasonKind = "not_beginning"

@@ -30,7 +30,7 @@ var (
 		fetch.ReasonNewsServer, fetch.ReasonMailbox, fetch.ReasonMailDraft, fetch.ReasonForm,
 		fetch.ReasonNameServer, fetch.ReasonProxy, fetch.ReasonHostKey, fetch.ReasonDirectory,
 		fetch.ReasonIdentity, fetch.ReasonSSHLogin, fetch.ReasonHostKeyChanged, fetch.ReasonNotBeginning,
-		fetch.ReasonContradiction}
+		fetch.ReasonContradiction, fetch.ReasonKeyExchange}
 )
 
 // TestMessages compares the message and the hint of each class, reason and cause with

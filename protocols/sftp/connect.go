@@ -287,7 +287,7 @@ func (l *login) handshakeError(err error, greeting string) error {
 	case l.lockedFile != "":
 		return l.loginError(fetch.Reply{})
 	case errors.As(err, &negotiation):
-		return &fetch.Error{Code: fetch.ErrTLS, Err: errors.New(text)}
+		return l.negotiationError(negotiation)
 	case disconnected && message.isLogin():
 		return l.loginError(fetch.Reply{Code: message.reason, Text: message.text})
 	case disconnected:

@@ -59,7 +59,7 @@ func (m disconnect) failure() error {
 	case reasonConnectionLost, reasonApplication:
 		e.Code, e.Retry = fetch.ErrNetwork, true
 	case reasonKeyExchange:
-		e.Code = fetch.ErrTLS
+		e.Code, e.Reason.Kind = fetch.ErrTLS, fetch.ReasonKeyExchange
 	case reasonProtocol:
 		if strings.Contains(strings.ToLower(m.text), "too many") { // connections or sessions
 			e.Code, e.Retry = fetch.ErrBusy, true

@@ -68,7 +68,7 @@ func TestReasonsOfServersThatEndTheConnection(t *testing.T) {
 		{"welcome\r\n" + version + disconnection(1, "no"), fetch.ErrRefused, false, "1 no"},
 		{version + disconnection(2, "Too many connections"), fetch.ErrBusy, true, "2 Too many connections"},
 		{version + disconnection(2, "Bad packet"), fetch.ErrProtocol, false, "2 Bad packet"},
-		{version + disconnection(3, "no key exchange"), fetch.ErrTLS, false, "3 no key exchange"},
+		{version + disconnection(3, "no key exchange"), fetch.ErrTLS, false, "/: the server ended the connection (3 no key exchange)"},
 		{version + disconnection(7, "maintenance"), fetch.ErrRefused, false, "7 maintenance"},
 		{version + disconnection(11, "restarting"), fetch.ErrNetwork, true, "11 restarting"},
 		{version + disconnection(12, "full\n\"x\""), fetch.ErrBusy, true, `12 full\n"x"`},

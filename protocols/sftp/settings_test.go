@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"testing"
 
 	"golang.org/x/crypto/ssh"
@@ -68,6 +69,51 @@ func TestAlgorithmsOfConfigFile(t *testing.T) {
 			s := sftpd.Start(t, sftpd.Options{Tree: tree(), Algorithms: tt.server})
 			if err := stat(t, configured(t, s, tt.settings), "sftp://alias/"); fetch.CodeOf(err) != tt.want {
 				t.Errorf("error %v, want one of class %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestTextsOfFailedKeyExchanges checks that errors name what the server has, and not TLS.
+func TestTextsOfFailedKeyExchanges(t *testing.T) {
+	t.Parallel()
+	rivest, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := ssh.NewSignerFromKey(rivest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		server     sftpd.Options
+		settings   string
+		want, hint string
+	}{
+		{sftpd.Options{Algorithms: ssh.Config{KeyExchanges: []string{"diffie-hellman-group1-sha1"}}}, "",
+			"no algorithm for the key exchange in common: the server has diffie-hellman-group1-sha1",
+			"KexAlgorithms +diffie-hellman-group1-sha1 in ~/.ssh/config accepts an algorithm that is not secure"},
+		{sftpd.Options{Algorithms: ssh.Config{Ciphers: []string{"aes128-cbc"}}}, "",
+			"no algorithm for the client to server cipher in common: the server has aes128-cbc",
+			"Ciphers +aes128-cbc in ~/.ssh/config accepts an algorithm that is not secure"},
+		{sftpd.Options{Algorithms: ssh.Config{Ciphers: []string{"aes128-ctr"}}}, "MACs umac-64@openssh.com",
+			"no algorithm for the client to server MAC in common: the server has hmac-sha2-256-etm@openssh.com, ",
+			"MACs +hmac-sha2-256-etm@openssh.com in ~/.ssh/config accepts it"},
+		{sftpd.Options{HostKeys: []ssh.Signer{signer}}, "HostKeyAlgorithms ssh-ed25519",
+			"no algorithm for the host key in common: the server has rsa-sha2-256, rsa-sha2-512, ssh-rsa",
+			"HostKeyAlgorithms +rsa-sha2-256 in ~/.ssh/config accepts it"},
+	} {
+		t.Run(tt.want, func(t *testing.T) {
+			t.Parallel()
+			tt.server.Tree = tree()
+			s := sftpd.Start(t, tt.server)
+			err := stat(t, configured(t, s, tt.settings), "sftp://alias/")
+			var e *fetch.Error
+			if !errors.As(err, &e) || e.Code != fetch.ErrTLS || e.Reason.Kind != fetch.ReasonKeyExchange {
+				t.Fatalf("error %v (%+v)", err, e)
+			}
+			if got := e.Message(); !strings.HasPrefix(got, tt.want) || e.Hint != tt.hint {
+				t.Errorf("%q, hint %q; want %q, %q", got, e.Hint, tt.want, tt.hint)
 			}
 		})
 	}
