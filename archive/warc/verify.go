@@ -31,8 +31,8 @@ type Summary struct {
 }
 
 // Verify reads a file to its end and calls report for each problem: damage, missing mandatory
-// fields, and wrong digests. Some writers compute the payload digest including the chunked framing;
-// this is accepted.
+// fields, and wrong digests, also of the bodies of requests. Some writers compute the payload digest
+// including the chunked framing; this is accepted.
 func Verify(file io.ReaderAt, report func(Problem)) (Summary, error) {
 	s := Summary{Types: make(map[string]int)}
 	r, err := NewReader(file)
@@ -89,7 +89,8 @@ func Verify(file io.ReaderAt, report func(Problem)) (Summary, error) {
 // because Next returns it.
 func (rec *Record) checkBlock() (problem string, longer bool) {
 	block, hasBlock := digest.Parse(rec.Get("WARC-Block-Digest"))
-	want, hasPayload := rec.payloadDigest()
+	want, parsed := digest.Parse(rec.Get("WARC-Payload-Digest"))
+	hasPayload := parsed && rec.Incomplete() == ""
 	var sinks []io.Writer
 	var blockSum hash.Hash
 	var payload payloadHash
@@ -99,10 +100,13 @@ func (rec *Record) checkBlock() (problem string, longer bool) {
 	}
 	isHTTP := rec.IsHTTP()
 	isResponse := rec.Type() == Response && isHTTP
-	hasPayload = hasPayload && (isResponse || rec.Type() == Resource)
+	hasPayload = hasPayload && (isHTTP || rec.Type() == Resource)
 	if hasPayload {
 		payload = newPayloadHash(want)
 		payload.framed.inBody = !isHTTP
+		if !isResponse {
+			payload.body = payload.framed.sum
+		}
 		sinks = append(sinks, payload.framed)
 	}
 	src := io.TeeReader(rec.Block, io.MultiWriter(sinks...))
@@ -122,15 +126,18 @@ func (rec *Record) checkBlock() (problem string, longer bool) {
 		return "", false
 	}
 	switch {
-	case hasBlock && !bytes.Equal(blockSum.Sum(nil), block.Sum):
+	case isBroken(block, hasBlock), hasBlock && !bytes.Equal(blockSum.Sum(nil), block.Sum):
 		return mismatch("block", rec.Get("WARC-Block-Digest")).Error(), longer
-	case hasPayload && !payload.matches():
+	case isBroken(want, parsed), hasPayload && !payload.matches():
 		return mismatch("payload", rec.Get("WARC-Payload-Digest")).Error(), longer
 	case headErr != nil && rec.Incomplete() == "":
 		return headErr.Error(), false
 	}
 	return "", longer
 }
+
+// isBroken reports whether a digest of a known algorithm could not be parsed. Nothing can match it.
+func isBroken(d digest.Digest, parsed bool) bool { return !parsed && d.Hash() != nil }
 
 // bodyHasher hashes the bytes that follow the head of a message.
 type bodyHasher struct {

@@ -20,6 +20,7 @@ func TestVerify(t *testing.T) {
 	const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npe\r\n2\r\nar\r\n0\r\n\r\n"
 	_, framed, _ := strings.Cut(chunked, "\r\n\r\n")
 	const web = "Content-Type: application/http;msgtype=response\r\n"
+	const asked = "Content-Type: application/http;msgtype=request\r\n"
 	n := 0
 	rec := func(kind, block string, more ...string) string {
 		n++
@@ -35,6 +36,11 @@ func TestVerify(t *testing.T) {
 		{"a segment", valid + rec("resource", "pe", "WARC-Segment-Number: 1\r\n", "WARC-Payload-Digest: "+sha1Of("pear")+"\r\n"), ""},
 		{"a block", valid + rec("resource", "pear", "WARC-Block-Digest: "+sha1Of("apple")+"\r\n"), "block does not match digest"},
 		{"a payload", valid + rec("response", chunked, web, "WARC-Payload-Digest: "+sha1Of("apple")+"\r\n"), "payload does not match digest"},
+		{"an empty payload", valid + rec("resource", "pear", "WARC-Payload-Digest: "+sha1Of("")+"\r\n"), "payload does not match digest"},
+		{"no payload digest at all", valid + rec("resource", "pear", "WARC-Payload-Digest: sha1:pear\r\n"), "payload does not match digest sha1:pear"},
+		{"an unknown algorithm", valid + rec("resource", "pear", "WARC-Payload-Digest: crc:pear\r\n"), ""},
+		{"a body of a request", valid + rec("request", "POST / HTTP/1.1\r\n\r\npear", asked, "WARC-Payload-Digest: "+sha1Of("pear")+"\r\n"), ""},
+		{"another body of a request", valid + rec("request", "POST / HTTP/1.1\r\n\r\npear", asked, "WARC-Payload-Digest: "+sha1Of("")+"\r\n"), "payload does not match digest"},
 		{"duplicate ID", valid + strings.Replace(rec("resource", "a"), fmt.Sprint("urn:", n), "urn:1", 1), "duplicate WARC-Record-ID"},
 		{"no date", valid + strings.Replace(rec("resource", "a"), "WARC-Date", "X-Date", 1), "missing WARC-Date"},
 		{"no HTTP response", valid + rec("response", "<p>pear", web), `expected an HTTP response, found "<p>pear"`},
@@ -63,6 +69,7 @@ func TestVerify(t *testing.T) {
 func TestVerifyLongerBodies(t *testing.T) {
 	t.Parallel()
 	const web = "Content-Type: application/http;msgtype=response\r\n"
+	const asked = "Content-Type: application/http;msgtype=request\r\n"
 	file := text("1.1", "response", "http://h/", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\npear", web, "WARC-Payload-Digest: "+sha1Of("pear")+"\r\n") +
 		strings.Replace(text("1.1", "response", "http://h/", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear", web), "urn:x", "urn:y", 1)
 	s, err := Verify(strings.NewReader(file), func(p Problem) { t.Errorf("problem: %s", p.Text) })
