@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
@@ -12,6 +13,39 @@ import (
 )
 
 var errRejected = errors.New("the server rejected the session")
+
+// rejection returns the error of a session that the server rejects for the given reasons. A login helps
+// only if it wraps errRejected.
+func rejection(reasons []codec.Diagnostic) error {
+	var texts []string
+	busy := false
+	for _, d := range reasons {
+		texts = append(texts, d.String())
+		busy = busy || errors.Is(diagnosticsError([]codec.Diagnostic{d}), fetch.ErrBusy)
+	}
+	e := &fetch.Error{Code: fetch.ErrAuth, Err: errRejected,
+		Reply: fetch.Reply{Text: wire.Text(strings.Join(texts, "; "))}}
+	if busy {
+		e.Code, e.Retry, e.Err = fetch.ErrBusy, true, errors.New(errRejected.Error())
+	}
+	return e
+}
+
+// mask removes the password from the reply in an error: servers may repeat it.
+func (s *session) mask(err error) error {
+	var e *fetch.Error
+	if errors.As(err, &e) {
+		e.Reply.Text = s.maskText(e.Reply.Text)
+	}
+	return err
+}
+
+func (s *session) maskText(text string) string {
+	if s.password == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, s.password, "****")
+}
 
 func violation(format string, args ...any) error {
 	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf(format, args...)}

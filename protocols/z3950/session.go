@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -48,6 +47,7 @@ type session struct {
 	result     string      // the target.resultKey of the result set; "" if there is none
 	count      int64       // number of records in the result set
 	diagnostic string      // the diagnostic in a successful SearchResponse
+	password   string      // of the login that was sent, which no error and no trace repeats
 }
 
 // dial sends credentials only after the server has rejected a session without them.
@@ -70,7 +70,10 @@ func (d *opener) begin(ctx context.Context, t *target, login *codec.IDPass) (*se
 	}
 	s := &session{conn: conn, times: d.env.Timeouts(), r: ber.NewReader(bufio.NewReaderSize(conn, 32<<10))}
 	release := conn.Bind(ctx)
-	err = s.init(d.env.Identity().UserAgent, login)
+	if login != nil {
+		s.password = login.Password
+	}
+	err = s.mask(s.init(d.env.Identity().UserAgent, login))
 	if !release() && err == nil {
 		err = context.Cause(ctx)
 	}
@@ -132,8 +135,7 @@ func (s *session) init(agent string, login *codec.IDPass) error {
 	s.trace(false, "INIT version %d, accepted=%t, %s", m.Version, m.Accepted,
 		fetch.Printable(wire.Text(m.Name)))
 	if !m.Accepted {
-		return s.markBroken(&fetch.Error{Code: fetch.ErrAuth,
-			Reply: fetch.Reply{Text: wire.Text(strings.Join(m.Reason, "; "))}, Err: errRejected})
+		return s.markBroken(rejection(m.Reasons))
 	}
 	return nil
 }
@@ -196,7 +198,7 @@ func (s *session) markBroken(err error) error {
 
 func (s *session) trace(sent bool, format string, args ...any) {
 	if trace := s.conn.Line(); trace != nil {
-		trace(sent, fmt.Sprintf(format, args...))
+		trace(sent, s.maskText(fmt.Sprintf(format, args...)))
 	}
 }
 
@@ -240,7 +242,7 @@ func (d *opener) with(ctx context.Context, t *target, op func(*lease) error) (*l
 		}
 		pooled.Bind(ctx)
 		l := &lease{session: pooled.Conn, Lease: pooled}
-		if err = op(l); err == nil {
+		if err = l.mask(op(l)); err == nil {
 			return l, nil
 		}
 		closed := l.broken.Load() && !errors.Is(err, os.ErrDeadlineExceeded) &&

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 
@@ -371,8 +372,15 @@ func TestLogins(t *testing.T) {
 // serveOnce starts a server that sends one of the replies after each read from a connection.
 func serveOnce(t *testing.T, replies ...[]byte) string {
 	t.Helper()
+	return serveEach(t, [][][]byte{replies})
+}
+
+// serveEach is like serveOnce, with other replies on each connection. Those of the last are repeated.
+func serveEach(t *testing.T, conns [][][]byte) string {
+	t.Helper()
+	var n atomic.Int64
 	return servers.Start(t, servers.Config{}, func(c *servers.Conn) {
-		for _, a := range replies {
+		for _, a := range conns[min(int(n.Add(1)), len(conns))-1] {
 			if _, err := c.Read(make([]byte, 4096)); err != nil {
 				return
 			}

@@ -15,17 +15,18 @@ const (
 
 // An Init is an InitializeRequest or InitializeResponse.
 type Init struct {
-	Version               int      // 2 or 3
-	Options               []int    // the requested or supported options, for encoding
-	OptionBits            uint64   // the decoded options: bit n is option n
-	PreferredMessageSize  int64    // preferredMessageSize in bytes, the limit for several records
-	ExceptionalRecordSize int64    // exceptionalRecordSize in bytes, the limit for a single record
-	ID                    string   // of the implementation
-	Name                  string   //
-	Release               string   //
-	Login                 *IDPass  // request only; nil for none
-	Accepted              bool     // response only
-	Reason                []string // response only: the server's reasons for a rejection
+	Version               int     // 2 or 3
+	Options               []int   // the requested or supported options, for encoding
+	OptionBits            uint64  // the decoded options: bit n is option n
+	PreferredMessageSize  int64   // preferredMessageSize in bytes, the limit for several records
+	ExceptionalRecordSize int64   // exceptionalRecordSize in bytes, the limit for a single record
+	ID                    string  // of the implementation
+	Name                  string  //
+	Release               string  //
+	Login                 *IDPass // request only; nil for none
+	Accepted              bool    // response only
+	// Reasons are the diagnostics of a response that rejects the session.
+	Reasons []Diagnostic
 }
 
 // IDPass holds login credentials with a password.
@@ -87,7 +88,7 @@ func ReadInit(r *ber.Reader) (m Init) {
 		case tagIDAuthentication:
 			m.Login = readLogin(r)
 		case tagUserInformationField:
-			m.Reason = append(m.Reason, readReason(r)...)
+			m.Reasons = append(m.Reasons, readReasons(r)...)
 		case tagResult:
 			m.Accepted = r.Bool()
 		case tagImplementationID:
@@ -121,8 +122,8 @@ func readLogin(r *ber.Reader) *IDPass {
 	return &p
 }
 
-// Servers wrap the diagnostics in various structures, so readReason searches all nested values.
-func readReason(r *ber.Reader) (reasons []string) {
+// Servers wrap the diagnostics in various structures, so readReasons searches all nested values.
+func readReasons(r *ber.Reader) (reasons []Diagnostic) {
 	var d Diagnostic
 	for h := range r.Values() {
 		switch {
@@ -135,11 +136,11 @@ func readReason(r *ber.Reader) (reasons []string) {
 		case h.IsUniversal(ber.TagVisible), h.IsUniversal(ber.TagGeneralString):
 			d.AddInfo = r.String(maxText)
 		case h.Constructed && len(reasons) < maxList:
-			reasons = append(reasons, readReason(r)...)
+			reasons = append(reasons, readReasons(r)...)
 		}
 	}
 	if d.Code != 0 || d.AddInfo != "" {
-		reasons = append(reasons, d.String())
+		reasons = append(reasons, d)
 	}
 	return reasons
 }
