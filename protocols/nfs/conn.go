@@ -166,7 +166,7 @@ func (c *conn) callPlain(p nfs3.Proc, what string, args func([]byte) []byte,
 
 func (c *conn) queueTraced(p nfs3.Proc, what string, args func([]byte) []byte) (xid uint32) {
 	if trace := c.net.Line(); trace != nil {
-		trace(true, p.Name+" "+what)
+		trace(true, p.Name+" "+fetch.Printable(what))
 	}
 	return c.queue(p, args)
 }

@@ -104,7 +104,7 @@ func (t *traceReader) Read(p []byte) (int, error) {
 
 func (t *traceReader) flush() {
 	if len(t.line) > 0 {
-		t.trace(false, wire.Text(string(t.line)))
+		t.trace(false, fetch.Printable(wire.Text(string(t.line))))
 	}
 	t.line = t.line[:0]
 }

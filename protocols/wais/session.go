@@ -98,7 +98,7 @@ func (s *session) exchange(packet []byte) ([]byte, error) {
 
 func (s *session) trace(sent bool, format string, args ...any) {
 	if trace := s.conn.Line(); trace != nil {
-		trace(sent, fmt.Sprintf(format, args...))
+		trace(sent, fetch.Printable(wire.Text(fmt.Sprintf(format, args...))))
 	}
 }
 
