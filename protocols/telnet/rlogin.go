@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os/user"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -117,14 +119,26 @@ func (s *rlogin) hello(fields []string, trusted bool) error {
 		if reply[0] != 1 { // added by rcmd(3)
 			text = append(reply, text...)
 		}
-		return &fetch.Error{Code: fetch.ErrRefused, Reply: fetch.Reply{Text: wire.Text(string(text))},
+		e := &fetch.Error{Code: fetch.ErrRefused, Reply: fetch.Reply{Text: wire.Text(string(text))},
 			Err: errors.New("the server refused the login")}
+		if isBusy(e.Reply.Text) {
+			e.Code, e.Retry = fetch.ErrBusy, true
+		}
+		return e
 	case trusted || !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET):
 		return err
 	}
 	return &fetch.Error{Code: fetch.ErrRefused,
 		Err:  fmt.Errorf("the server closed the connection: %w", err),
 		Hint: "connect from a port below 1024, which requires privileges"}
+}
+
+// isBusy reports whether a server refuses because it lacks terminals, processes or ports now. The
+// protocol has no codes.
+func isBusy(reason string) bool {
+	reason = strings.ToLower(reason)
+	return slices.ContainsFunc([]string{"in use", "try again", "too many", "no more", "out of", "busy"},
+		func(words string) bool { return strings.Contains(reason, words) })
 }
 
 func (s *rlogin) Read(p []byte) (int, error) {
