@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -53,6 +54,9 @@ func failureIn(line string) error {
 	case strings.Count(line, "\t") >= 3 &&
 		(item.Type == "3" || item.Type == "0" && item.Host == "error.host" && item.Port == 1):
 		e.Reply.Text = wire.Text(title)
+		if isBusy(title) {
+			e.Code, e.Retry = fetch.ErrBusy, true
+		}
 	case strings.HasPrefix(line, "Error: File or directory not found!"):
 		e.Reply.Text = wire.Text(line)
 	case strings.HasPrefix(line, "Error: Access denied!"):
@@ -61,6 +65,15 @@ func failureIn(line string) error {
 		return nil
 	}
 	return e
+}
+
+// isBusy reports whether an error says that the item may be had later. Errors for missing items quote
+// the selector, which may have any words.
+func isBusy(title string) bool {
+	title = strings.ToLower(title)
+	return !strings.Contains(title, "exist") && !strings.Contains(title, "not found") && slices.ContainsFunc(
+		[]string{"too many connections", "too many users", "too busy", "try again later", "overloaded"},
+		func(words string) bool { return strings.Contains(title, words) })
 }
 
 // peekLine returns the first line with its line ending, which may be missing at EOF. It returns nil
