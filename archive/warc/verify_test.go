@@ -69,7 +69,6 @@ func TestVerify(t *testing.T) {
 func TestVerifyLongerBodies(t *testing.T) {
 	t.Parallel()
 	const web = "Content-Type: application/http;msgtype=response\r\n"
-	const asked = "Content-Type: application/http;msgtype=request\r\n"
 	file := text("1.1", "response", "http://h/", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\npear", web, "WARC-Payload-Digest: "+sha1Of("pear")+"\r\n") +
 		strings.Replace(text("1.1", "response", "http://h/", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear", web), "urn:x", "urn:y", 1)
 	s, err := Verify(strings.NewReader(file), func(p Problem) { t.Errorf("problem: %s", p.Text) })

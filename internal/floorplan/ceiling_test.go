@@ -18,11 +18,11 @@ type ceiling struct{ lines, names int }
 // ceilings are the sizes of the rooms when they were last made smaller, rounded up. A commit that raises
 // one says why. A folder belongs to the longest matching room.
 var ceilings = map[string]ceiling{
-	"cmd/urlget":             {15700, 0},
+	"cmd/urlget":             {15850, 0},
 	"serve":                  {5850, 11},
 	"archive":                {10450, 69},
 	"crawl":                  {7300, 57},
-	"protocols":              {35700, 131},
+	"protocols":              {35900, 131},
 	"fetch":                  {21450, 283},
 	"fetch/driver":           {2000, 38},
 	"fetch/uri":              {3050, 40},
