@@ -506,3 +506,21 @@ func TestUntrustedHostNamesAreNotSentToProxies(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRefusingProxiesAreAskedThreeTimes checks a proxy whose nonces are always stale.
+func TestRefusingProxiesAreAskedThreeTimes(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	proxy := listen(t, func(c net.Conn) {
+		if _, err := http.ReadRequest(bufio.NewReader(c)); err != nil {
+			return
+		}
+		asked.Add(1)
+		io.WriteString(c, "HTTP/1.1 407 who are you\r\n"+
+			`Proxy-Authenticate: Digest realm="r", nonce="n", qop="auth", stale=true`+"\r\n\r\n")
+	})
+	c := fetch.New(&fetch.Options{Proxy: useProxy("http://u:p@" + proxy)}, loadLine)
+	if _, err := text(t, c, "x-line://host.invalid/p"); fetch.CodeOf(err) != fetch.ErrAuth || asked.Load() != 3 {
+		t.Errorf("%v after %d requests, want 3", err, asked.Load())
+	}
+}
