@@ -29,6 +29,10 @@ type Client struct {
 	// because resources on private addresses may lead to other private addresses. A host that was
 	// ever found on a public address is not in private.
 	private, public *bounded.Set[string]
+
+	// takenLogins and refusedLogins record proxies, with their logins, that took the login once or only
+	// refused it.
+	takenLogins, refusedLogins *bounded.Set[string]
 }
 
 // maxPlaces limits the number of recorded hosts. A private host that was evicted is subject to the
@@ -38,7 +42,9 @@ const maxPlaces = 4096
 // New returns a Client for the schemes that the loaders register. If opts is nil, New uses the
 // defaults. New does no I/O. It panics if two loaders register the same scheme.
 func New(opts *Options, load ...Loader) *Client {
-	c := &Client{private: bounded.NewSet[string](maxPlaces), public: bounded.NewSet[string](maxPlaces)}
+	c := &Client{private: bounded.NewSet[string](maxPlaces), public: bounded.NewSet[string](maxPlaces),
+		takenLogins:   bounded.NewSet[string](maxProxyLogins),
+		refusedLogins: bounded.NewSet[string](maxProxyLogins)}
 	if opts != nil {
 		c.opts = *opts
 	}

@@ -167,6 +167,10 @@ func (e *env) dialTunnel(ctx context.Context, p uri.URI, network, addr string) (
 		c   net.Conn
 		err error
 	)
+	if _, given := p.User(); given && e.client.refusedLogins.Has(p.String()) {
+		return nil, &Error{Code: ErrAuth,
+			Err: fmt.Errorf("the proxy %s already refused the user name or password", p.WithoutUserinfo())}
+	}
 	switch p.Scheme() {
 	case "socks5", "socks5h":
 		c, err = e.dialSOCKS5(ctx, p, addr)
@@ -182,6 +186,7 @@ func (e *env) dialTunnel(ctx context.Context, p uri.URI, network, addr string) (
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
+	e.noteLogin(p, err)
 	var fetchErr *Error
 	switch {
 	case err == nil:
@@ -195,6 +200,22 @@ func (e *env) dialTunnel(ctx context.Context, p uri.URI, network, addr string) (
 		return nil, &dup
 	}
 	return &tunnel{Conn: c, peer: peerName(addr)}, nil
+}
+
+// maxProxyLogins limits the logins of which a client knows whether proxies took them.
+const maxProxyLogins = 256
+
+// noteLogin records what a proxy made of the login in its URL, so that a wrong password is not sent again
+// for each URL: proxies lock accounts after a few failures.
+func (e *env) noteLogin(p uri.URI, err error) {
+	text := p.String()
+	switch _, given := p.User(); {
+	case !given:
+	case err == nil:
+		e.client.takenLogins.Add(text)
+	case CodeOf(err) == ErrAuth && !e.client.takenLogins.Has(text):
+		e.client.refusedLogins.Add(text)
+	}
 }
 
 // A tunnel is a connection through a proxy. Its remote address is the name of the target host.

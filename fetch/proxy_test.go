@@ -524,3 +524,53 @@ func TestRefusingProxiesAreAskedThreeTimes(t *testing.T) {
 		t.Errorf("%v after %d requests, want 3", err, asked.Load())
 	}
 }
+
+// TestWrongProxyPasswordIsSentOnce checks that each URL of a list does not make a failed login at a proxy,
+// for Basic and Digest. A login that was accepted once is tried again.
+func TestWrongProxyPasswordIsSentOnce(t *testing.T) {
+	t.Parallel()
+	for _, challenge := range []string{`Basic realm="r"`, `Digest realm="r", nonce="n", qop="auth"`} {
+		var accepts atomic.Bool
+		var logins atomic.Int64
+		scheme, _, _ := strings.Cut(challenge, " ")
+		proxy := listen(t, func(c net.Conn) {
+			req, err := http.ReadRequest(bufio.NewReader(c))
+			if err != nil {
+				return
+			}
+			if strings.HasPrefix(req.Header.Get("Proxy-Authorization"), scheme) {
+				logins.Add(1)
+				if accepts.Load() {
+					io.WriteString(c, "HTTP/1.1 200 go ahead\r\n\r\nhello\n")
+					return
+				}
+			}
+			io.WriteString(c, "HTTP/1.1 407 who are you\r\nProxy-Authenticate: "+challenge+"\r\n\r\n")
+		})
+		o := &fetch.Options{Proxy: useProxy("http://u:p@" + proxy)}
+		fails := func(c *fetch.Client, want string) {
+			if _, err := text(t, c, "x-line://host.invalid/p"); fetch.CodeOf(err) != fetch.ErrAuth ||
+				!strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", scheme, err, want)
+			}
+		}
+		c := fetch.New(o, loadLine)
+		fails(c, "did not connect")
+		fails(c, "already refused the user name or password")
+		fails(c, "already refused the user name or password")
+		if n := logins.Load(); n != 1 {
+			t.Errorf("%s: %d logins were sent, want 1", scheme, n)
+		}
+		c = fetch.New(o, loadLine) // of another user
+		accepts.Store(true)
+		if _, err := text(t, c, "x-line://host.invalid/p"); err != nil {
+			t.Errorf("%s: %v", scheme, err)
+		}
+		accepts.Store(false)
+		fails(c, "did not connect")
+		fails(c, "did not connect")
+		if n := logins.Load(); n != 4 {
+			t.Errorf("%s: %d logins were sent, want 4", scheme, n)
+		}
+	}
+}
