@@ -393,7 +393,7 @@ func (o *Options) trustFlags() []Flag {
 			Foreign: []Foreign{{Of: "aria2", Names: "--check-certificate", Note: "certificates are verified by default"}}},
 		{Name: "no-check-certificate", In: all, Value: &o.Trust.Insecure, Help: "the same as --insecure"},
 		{Name: "ca-certificate", In: all, Value: &o.Trust.CA,
-			Help: "trust only the certificate authorities in `FILE` (PEM)",
+			Help: "trust only the certificate authorities in `FILE` (PEM or DER)",
 			Foreign: []Foreign{
 				{Of: "curl", Names: "--cacert"},
 				{Of: "curl", Names: "--capath"},
