@@ -136,8 +136,9 @@ func (l *login) checkHostKey(err error, addr string, key ssh.PublicKey) error {
 			Hint: "this may be an attack; verify the fingerprint with the server's administrator " +
 				"before you remove the old line from known_hosts"}
 	case !errors.As(err, &known):
-		return &fetch.Error{Code: fetch.ErrTLS, Reason: fetch.Reason{Kind: fetch.ReasonKeyExchange, Host: host},
-			Err: fmt.Errorf("the host key of %s: %w", host, err)}
+		return &fetch.Error{Code: fetch.ErrTLS,
+			Reason: fetch.Reason{Kind: fetch.ReasonKeyExchange, Host: host},
+			Err:    fmt.Errorf("the host key of %s: %w", host, err)}
 	}
 	if l.driver.opts.TrustKey != nil && !l.foreign {
 		resume := l.clock.pause()
