@@ -114,7 +114,7 @@ func (h *hits) each(yield func(driver.Part, error) bool, part func() (p driver.P
 		if h.p == nil {
 			var err error
 			if h.p, err = h.request(h.l); err != nil {
-				yield(driver.Part{}, err)
+				yield(driver.Part{}, h.l.mask(err))
 				return
 			}
 		}
@@ -127,7 +127,7 @@ func (h *hits) each(yield func(driver.Part, error) bool, part func() (p driver.P
 				more, err = h.advance()
 			}
 			if err != nil {
-				yield(driver.Part{}, h.l.markBroken(contentError(err)))
+				yield(driver.Part{}, h.l.mask(h.l.markBroken(contentError(err))))
 				return
 			}
 		}
@@ -170,7 +170,7 @@ func (h *hits) part() (driver.Part, error) {
 		if err := diagnosticsError([]codec.Diagnostic{*d}); isSyntaxError(err) || isElementSetError(err) {
 			return h.entry(description{}, "", hit) // available in another form
 		}
-		text := wire.Text(d.String())
+		text := h.l.maskText(wire.Text(d.String()))
 		e := fetch.Entry{Name: text, Kind: fetch.EntryError, Size: -1, Sys: hit}
 		return driver.URIListPart(text, e), nil
 	}

@@ -60,3 +60,27 @@ func TestReasonsOfRejectedSessions(t *testing.T) {
 		})
 	}
 }
+
+// TestReasonsInListings checks that diagnostics among the records of a listing do not repeat the password.
+func TestReasonsInListings(t *testing.T) {
+	t.Parallel()
+	refused := codec.Diagnostic{Set: codec.DiagBib1, Code: codec.RecordNotAuthorized, AddInfo: "not with s3cret"}
+	accepted := codec.Init{Version: 3, Options: []int{0, 1}, PreferredMessageSize: 1, ExceptionalRecordSize: 1, Accepted: true}.EncodeResponse()
+	server := serveEach(t, [][][]byte{{rejected(codec.BadUser, "who?")}, {accepted, codec.SearchResponse{Count: 2, OK: true}.Encode(),
+		codec.EncodePresentResponse(0, 2, [][]byte{codec.NamePlusRecord{Database: "db", Diagnostic: &refused}.Encode()}),
+		codec.EncodePresentDiagnostic(refused)}})
+	c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))
+	var names []string
+	var failure error
+	for e, err := range c.List(t.Context(), "z39.50s://joe:s3cret@"+server+"/db?id") {
+		if failure = err; err == nil {
+			names = append(names, e.Name)
+		}
+	}
+	if len(names) != 1 || !strings.Contains(names[0], "not with ****") {
+		t.Errorf("entries %q", names)
+	}
+	if !errors.Is(failure, fetch.ErrRefused) || !strings.Contains(failure.Error(), "not with ****") {
+		t.Errorf("error %v", failure)
+	}
+}

@@ -68,7 +68,7 @@ func (l *lease) search(m codec.Search) error {
 	l.trace(false, "FOUND %d records%s", found.Count, describeDiagnostics(found.Diagnostics))
 	switch {
 	case found.OK && len(found.Diagnostics) > 0:
-		l.diagnostic = wire.Text(found.Diagnostics[0].String())
+		l.diagnostic = l.maskText(wire.Text(found.Diagnostics[0].String()))
 	case found.OK:
 	case len(found.Diagnostics) > 0:
 		return diagnosticsError(found.Diagnostics)
