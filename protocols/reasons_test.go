@@ -58,7 +58,11 @@ func TestReasonsOfRefusedLogins(t *testing.T) {
 		"pop, repeated":  {"pop://joe:s3cret@ADDR/1", "+OK hi\r\n", popd("-ERR [AUTH] not s3cret"), "[AUTH] not ****"},
 		"nntp": {"nntp://joe:s3cret@ADDR/a.b/1", "200 hi\r\n", [][2]string{{"CAPABILITIES", "500 what"}, {"MODE", "200 hi"},
 			{"GROUP", "480 login"}, {"AUTHINFO USER", "381 more"}, {"AUTHINFO PASS", "481 Your account has expired"}}, "481 Your account has expired"},
-		"ftp": {"ftp://joe:s3cret@ADDR/1", "220 hi\r\n", [][2]string{{"USER", "331 more"}, {"PASS", "530 Your account has expired"}}, "530 Your account has expired"},
+		"ftp":             {"ftp://joe:s3cret@ADDR/1", "220 hi\r\n", [][2]string{{"USER", "331 more"}, {"PASS", "530 Your account has expired"}}, "530 Your account has expired"},
+		"ftp, repeated":   {"ftp://joe:s3cret@ADDR/1", "220 hi\r\n", [][2]string{{"USER", "331 more"}, {"PASS", "530 not s3cret"}}, "530 not ****"},
+		"ftp, an account": {"ftp://joe:s3cret@ADDR/1", "220 hi\r\n", [][2]string{{"USER", "331 more"}, {"PASS", "332 s3cret needs an account"}}, "332 **** needs an account"},
+		"nntp, repeated": {"nntp://joe:s3cret@ADDR/a.b/1", "200 hi\r\n", [][2]string{{"CAPABILITIES", "500 what"}, {"MODE", "200 hi"},
+			{"GROUP", "480 login"}, {"AUTHINFO USER", "381 more"}, {"AUTHINFO PASS", "481 not s3cret"}}, "481 not ****"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -119,6 +119,15 @@ func isAuthRefusal(err error) bool {
 	return errors.As(err, &e) && e.Code == fetch.ErrAuth && !e.Reply.IsZero()
 }
 
+// withoutSecret removes a secret from the reply in an error: servers may repeat it.
+func withoutSecret(err error, secret string) error {
+	var e *fetch.Error
+	if secret != "" && errors.As(err, &e) {
+		e.Reply.Text = strings.ReplaceAll(e.Reply.Text, secret, "****")
+	}
+	return err
+}
+
 func (s *session) identify(cred fetch.Credential, ask func() (fetch.Credential, error)) error {
 	reply, err := s.ask(step{line: "USER " + cred.User}, 331, 332)
 	if err != nil {
@@ -137,7 +146,10 @@ func (s *session) identify(cred fetch.Credential, ask func() (fetch.Credential, 
 			cred.Password, cred.Account = answer.Password, answer.Account
 		}
 		if reply, err = s.ask(step{line: "PASS " + cred.Password, shown: "PASS ****"}, 332, 202); err != nil {
-			return err
+			if cred.User == "anonymous" {
+				return err // its password is no secret
+			}
+			return withoutSecret(err, cred.Password)
 		}
 	}
 	if reply.Code == 332 {
@@ -146,9 +158,10 @@ func (s *session) identify(cred fetch.Credential, ask func() (fetch.Credential, 
 			e := refusal("the login", reply)
 			e.Reason.Kind = fetch.ReasonAccount
 			e.Hint = "the server requires an account in addition to the user name"
-			return e
+			return withoutSecret(e, cred.Password)
 		}
 		_, err = s.ask(step{line: "ACCT " + account, shown: "ACCT ****"})
+		err = withoutSecret(withoutSecret(err, cred.Password), account)
 	}
 	return err
 }
