@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -24,6 +23,7 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/drain"
 	browse "github.com/urlget/urlget/serve"
 )
 
@@ -289,20 +289,8 @@ func announce(out io.Writer, l net.Listener, address string) error {
 // client's timeouts still apply.
 func serveHTTP(ctx context.Context, l net.Listener, handler http.Handler) error {
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
-		IdleTimeout: 2 * time.Minute, BaseContext: func(net.Listener) context.Context { return ctx }}
-	stopped := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		server.Close()
-		close(stopped)
-	})
-	err := server.Serve(l)
-	if !stop() {
-		<-stopped
-	}
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return failure.File(err)
+		IdleTimeout: 2 * time.Minute}
+	return failure.File(drain.Serve(ctx, server, l))
 }
 
 func openBrowser(ctx context.Context, address string) error {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/drain"
 )
 
 // tlsHandshake is the first byte of a TLS connection (RFC 8446, section 5.1).
@@ -61,7 +62,7 @@ func (p *Proxy) intercept(ctx context.Context, c net.Conn, hostPort string) {
 		}}
 	g := p.gateway()
 	one := &oneConn{conn: tls.Server(c, cfg), closed: make(chan struct{})}
-	server := newServer(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := newServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		closeAfter(w, r)
 		root, err := secureRoot(cmp.Or(r.TLS.ServerName, host), port)
 		switch {
@@ -83,9 +84,7 @@ func (p *Proxy) intercept(ctx context.Context, c net.Conn, hostPort string) {
 			one.Close()
 		}
 	}
-	defer context.AfterFunc(ctx, func() { server.Close() })()
-	server.Serve(one)
-	server.Close()
+	drain.Serve(ctx, server, one)
 }
 
 // secureRoot returns the URL of https for a host and port.

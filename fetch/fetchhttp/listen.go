@@ -3,40 +3,33 @@ package fetchhttp
 import (
 	"bufio"
 	"context"
-	"errors"
 	"net"
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/urlget/urlget/internal/drain"
 )
 
 // helloTimeout limits the time until a client has said what it wants.
 const helloTimeout = 10 * time.Second
 
-// Serve serves HTTP and SOCKS5 clients on l until ctx ends. It closes l.
+// Serve serves HTTP and SOCKS5 clients on l until ctx ends. It closes l. Tunnels end at once then, and
+// requests have half a second to finish, so that what a client has received is recorded.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	web := &sniffer{Listener: l, accepted: make(chan net.Conn), hall: newHall(), ctx: ctx}
-	server := newServer(ctx, p)
-	context.AfterFunc(ctx, func() {
-		server.Close()
-		l.Close()
-	})
 	web.running.Go(func() { web.run(p) })
-	err := server.Serve(web)
+	err := drain.Serve(ctx, newServer(p), web)
 	cancel()
 	web.running.Wait()
-	if errors.Is(err, http.ErrServerClosed) || ctx.Err() != nil && errors.Is(err, net.ErrClosed) {
-		return nil
-	}
 	return err
 }
 
-func newServer(ctx context.Context, h http.Handler) *http.Server {
+func newServer(h http.Handler) *http.Server {
 	return &http.Server{Handler: h, ReadHeaderTimeout: helloTimeout, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 1 << 20, DisableGeneralOptionsHandler: true,
-		BaseContext: func(net.Listener) context.Context { return ctx },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			if rw, ok := c.(readWriter); ok && rw.visit != nil {
 				ctx = withVisit(ctx, rw.visit)

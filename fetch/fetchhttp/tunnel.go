@@ -14,6 +14,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/drain"
 )
 
 func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
@@ -23,14 +24,16 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
 		reject(w, http.StatusBadRequest, "CONNECT must have a host and port, and no content")
 		return
 	}
+	ctx, cancel := drain.Until(r.Context())
+	defer cancel()
 	if p.Authority != nil {
 		if near := takeOver(w); near != nil {
 			defer near.Close()
-			p.read(r.Context(), near, r.Host)
+			p.read(ctx, near, r.Host)
 		}
 		return
 	}
-	far, err := p.dial(r.Context(), tunnelScheme, r.Host)
+	far, err := p.dial(ctx, tunnelScheme, r.Host)
 	if err != nil {
 		http.Error(w, fetch.Printable(err.Error()), Status(err))
 		return
@@ -40,7 +43,7 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
 		far.Close()
 		return
 	}
-	join(r.Context(), near, far)
+	join(ctx, near, far)
 }
 
 // takeOver tells the client that it has a connection, and returns its end, or nil if that fails.
@@ -74,7 +77,11 @@ func hijack(w http.ResponseWriter) (net.Conn, error) {
 // protocols.
 func (p *Proxy) read(ctx context.Context, c net.Conn, hostPort string) {
 	_, port, _ := net.SplitHostPort(hostPort) // intercept and dial report errors
+	stop := context.AfterFunc(ctx, func() { c.Close() })
 	conn, isTLS := speaksTLS(c, port)
+	if !stop() {
+		return
+	}
 	if isTLS {
 		p.intercept(ctx, conn, hostPort)
 		return

@@ -15,6 +15,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/drain"
 )
 
 const (
@@ -38,13 +39,15 @@ func (p *Proxy) upgrade(w http.ResponseWriter, r *http.Request, root uri.URI) bo
 		http.Error(w, text, status)
 		return false
 	}
-	far, err := p.dial(r.Context(), tlsTunnelScheme, root.HostPort(443))
+	ctx, cancel := drain.Until(r.Context())
+	defer cancel()
+	far, err := p.dial(ctx, tlsTunnelScheme, root.HostPort(443))
 	if err != nil {
 		http.Error(w, fetch.Printable(err.Error()), Status(err))
 		return false
 	}
 	defer far.Close()
-	defer context.AfterFunc(r.Context(), func() { far.Close() })()
+	defer context.AfterFunc(ctx, func() { far.Close() })()
 	late := time.AfterFunc(upgradeTime, func() { far.Close() })
 	defer late.Stop()
 	limit := &io.LimitedReader{R: far, N: maxUpgradeHead}
@@ -77,7 +80,7 @@ func (p *Proxy) upgrade(w http.ResponseWriter, r *http.Request, root uri.URI) bo
 		near.Close()
 		return true
 	}
-	join(r.Context(), near, upgraded{in, far})
+	join(ctx, near, upgraded{in, far})
 	return true
 }
 
