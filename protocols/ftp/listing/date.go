@@ -55,6 +55,13 @@ func (p *Parser) yearOrClock(month time.Month, day int, s, next string, n int) (
 	if month == 0 || day == 0 {
 		return time.Time{}, 0
 	}
+	if s == "24:00" { // the end of the day (ISO 8601:2004, section 4.2.3)
+		at, n := p.yearOrClock(month, day, "00:00", next, n)
+		if n > 0 {
+			at = at.AddDate(0, 0, 1)
+		}
+		return at, n
+	}
 	clock, isClock := parseAny(s, "15:04", "15:04:05")
 	year := yearOf(s)
 	if isClock {
