@@ -10,6 +10,7 @@ var dialects = []func(p *Parser, line string) (Entry, bool){
 	(*Parser).netware,
 	(*Parser).os400,
 	(*Parser).vms,
+	(*Parser).numbers,
 }
 
 // List reads a line of LIST in any dialect. It returns false for lines without an entry: headings,
