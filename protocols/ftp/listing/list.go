@@ -11,6 +11,7 @@ var dialects = []func(p *Parser, line string) (Entry, bool){
 	(*Parser).os400,
 	(*Parser).vms,
 	(*Parser).numbers,
+	(*Parser).vxworks,
 }
 
 // List reads a line of LIST in any dialect. It returns false for lines without an entry: headings,
