@@ -6,3 +6,6 @@ import "time"
 func (s *Server) SetDelay(d time.Duration) { s.delay = d }
 
 func (s *Server) TimeGate(host string) string { return s.timeGate(host) }
+
+// SentenceOf returns the sentence of a page about an error.
+func SentenceOf(err error) string { return sentenceOf(err, false) }

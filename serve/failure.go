@@ -12,6 +12,9 @@ import (
 
 type failure struct {
 	Title, Class, Message, Hint string
+	Sentence                    string // the cause and a next step; "" if the message is shown instead
+	Request                     string // what the server asks for; "" if it is an error
+	Secure, SecureName          string // link to the scheme with TLS, and its text
 	Body                        string // body of the server's error response, as text
 	Search                      *searchBox
 	Questions                   []question
@@ -36,6 +39,7 @@ func (p *page) fail(err error) {
 		f.Title = capitalized(e.Code.Error())
 		f.Body = readable(e.Body[:min(len(e.Body), maxErrorText)])
 	}
+	f.Sentence = sentenceOf(err, p.address.url.IsZero())
 	form, isForm := requiredForm(err)
 	switch code := fetch.CodeOf(err); {
 	case p.address.url.IsZero():
@@ -43,7 +47,7 @@ func (p *page) fail(err error) {
 	case code == fetch.ErrNeedSearch:
 		label := "Search words"
 		if e != nil && e.Reply.Text != "" { // the server's prompt
-			label = e.Reply.String()
+			label = fetch.Printable(e.Reply.Text)
 		}
 		f.Title, f.Search = "Search", p.s.box(p.address, label, "words")
 		f.Hint = ""
@@ -53,6 +57,15 @@ func (p *page) fail(err error) {
 		f.Hint = ""
 	case e != nil && e.Reason.Kind == fetch.ReasonIdentity && p.s.Identities != "":
 		f.Identities, _ = p.s.identityLink(p.here)
+		if f.Identities != "" {
+			f.Title = fetch.Printable(p.here.url.Host()) + " asks for an identity"
+			f.Request = cmp.Or(fetch.Printable(e.Reply.Text), "Choose the identity to send.")
+			f.Hint = ""
+		}
+	case e != nil && e.Reason.Kind == fetch.ReasonPlaintext: // a password entered here is not sent either
+		if f.SecureName, f.Secure = p.secure(); f.Secure != "" {
+			f.Hint = ""
+		}
 	case code == fetch.ErrAuth && !p.address.foreign && p.address.url.Host() != "":
 		f.Login, f.Fields = p.address.url.Host(), p.s.hiddenFields(p.address)
 		if !p.s.logins.has(p.address.url) {

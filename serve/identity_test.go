@@ -90,7 +90,9 @@ func TestIdentitiesAreMadeAndChosen(t *testing.T) {
 	u := start(t, withIdentities(dir))
 
 	refused := u.open(club.URL + "/members")
-	refused.want(t, http.StatusForbidden, "Choose an identity", "Who are you?")
+	refused.want(t, http.StatusForbidden, "Choose an identity", "<p>Who are you?</p>",
+		"<title>127.0.0.1 asks for an identity</title>")
+	refused.without(t, `role="alert"`)
 	choice := u.get(refused.find(t, "/identities?"))
 	choice.want(t, http.StatusOK, "There are no identities yet.", "No identity is sent to 127.0.0.1")
 	form := fieldsOf(t, choice, "Make and use it")
