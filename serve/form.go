@@ -21,6 +21,7 @@ type searchBox struct {
 	Fields []field
 	Label  string
 	ID     string
+	Words  string // the words of the results on the page
 }
 
 // parseForm parses a form with at most a few URLs. Of a malformed one it reports the name to the user.
@@ -196,4 +197,20 @@ func requiredForm(err error) (fetch.Form, bool) {
 		return fetch.Form{}, false
 	}
 	return e.Form, true
+}
+
+// wordsOf returns the search words of a URL: those with which WithSearch returns it.
+func wordsOf(u uri.URI) string {
+	query, _ := u.Query()
+	query, _, _ = strings.Cut(query, ";") // parameters follow the words of Z39.50
+	all := []string{uri.UnescapeRaw(strings.ReplaceAll(query, "+", " ")), uri.UnescapeRaw(query)}
+	if g, err := uri.ParseGopher(u); err == nil {
+		all = append(all, g.Search)
+	}
+	for _, words := range all {
+		if found, err := u.WithSearch(words); words != "" && err == nil && found == u {
+			return words
+		}
+	}
+	return ""
 }

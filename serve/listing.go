@@ -48,6 +48,7 @@ type listing struct {
 	shown   int
 	total   int
 	boxes   int
+	words   string // of the search whose results are listed
 	reading *reading
 }
 
@@ -63,6 +64,9 @@ func (p *page) listing(resp *fetch.Response) {
 	l := &listing{p: p, sort: q.Get("sort"), down: q.Get("order") == "desc",
 		filter:  strings.ToLower(q.Get("q")),
 		reading: newReading(p.here)}
+	if p.isSearchable() {
+		l.words = wordsOf(p.here.url)
+	}
 	l.inspect(in.first)
 	l.choose(q.Get("layout"))
 	if l.layout == asTable && l.sort == "" && p.s.Client.Traits(p.here.url).Tree {
@@ -85,7 +89,8 @@ func (p *page) listing(resp *fetch.Response) {
 	p.put("count", struct {
 		Shown, Total int
 		Filter       bool
-	}{l.shown, l.total, l.filter != ""})
+		Words        string
+	}{l.shown, l.total, l.filter != "", fetch.Printable(l.words)})
 }
 
 // An entryReader reads the first entries before the others.
@@ -218,6 +223,7 @@ func (l *listing) tools() tools {
 	}
 	if l.p.isSearchable() {
 		t.Search = l.p.s.box(l.p.here, "Search this index", "here")
+		t.Search.Words = fetch.Printable(l.words)
 	}
 	return t
 }

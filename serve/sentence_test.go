@@ -27,7 +27,9 @@ func TestErrorsAreSentences(t *testing.T) {
 	t.Parallel()
 	start(t).open("the weather in rome").want(t, http.StatusBadRequest, "This is not a URL.",
 		"<summary>Details</summary><p>malformed URL: space in the host</p>")
-	dial := func(err error) error { return &fetch.Error{Code: fetch.ErrNetwork, Err: &net.OpError{Op: "dial", Err: err}} }
+	dial := func(err error) error {
+		return &fetch.Error{Code: fetch.ErrNetwork, Err: &net.OpError{Op: "dial", Err: err}}
+	}
 	for _, tt := range []struct {
 		err  error
 		want string
