@@ -709,9 +709,11 @@ func TestKeyboard(t *testing.T) {
 		t.Errorf("/ leads to %q", got)
 	}
 	b.blur()
-	press("j") // the layout buttons come first
 	press("j")
 	first := active()
+	if first != "fruit" {
+		t.Errorf("j leads to %q, not to the first entry", first)
+	}
 	press("j")
 	press("k")
 	if active() != first {
@@ -721,6 +723,16 @@ func TestKeyboard(t *testing.T) {
 	b.loaded(chromedp.KeyEvent(kb.Enter))
 	b.shows("pear.txt")
 	b.open("ftp://" + ftpd.Start(t, ftpd.Options{Tree: tree}).Addr + "/fruit/")
+	b.blur()
+	press("j") // not the directories above, the layouts, the orders
+	if active() != "citrus" {
+		t.Errorf("j leads to %q, not to the first entry", active())
+	}
+	press("#")
+	if got := eval[string](b, `[1, 2].map(n => document.querySelector(`+"`[data-number=\"${n}\"]`"+`).innerText).join()`); got != "citrus,apple.txt" {
+		t.Errorf("the first numbers are on %s", got)
+	}
+	press("#")
 	b.blur()
 	b.loaded(chromedp.KeyEvent("u"))
 	b.shows("software")

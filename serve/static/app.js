@@ -30,9 +30,15 @@ if (edit) edit.addEventListener("click", (event) => { event.preventDefault(); fo
 const follow = (name) => { const link = document.querySelector(`[data-key="${name}"]`); if (link) link.click(); };
 let number = ""; // digits typed after "#"
 
-const links = () => [...document.querySelectorAll("main a[href]")].filter((a) => a.offsetParent);
+// The links of the content come before those that only serve the page or an entry again.
+const isChrome = (a) => a.closest("nav, .tools, thead, .entries td:last-child, .more");
+const links = () => {
+  const all = [...document.querySelectorAll("main a[href]")].filter((a) => a.offsetParent);
+  const content = all.filter((a) => !isChrome(a));
+  return { content: content.length ? content : all, all: [...content, ...all.filter(isChrome)] };
+};
 const step = (by) => {
-  const all = links();
+  const all = links().content;
   const next = all[Math.min(Math.max(all.indexOf(document.activeElement) + by, 0), all.length - 1)];
   if (next) next.focus();
 };
@@ -41,7 +47,7 @@ const step = (by) => {
 const showNumbers = (show) => {
   document.body.classList.toggle("numbers", show);
   number = "";
-  links().forEach((a, i) => { if (show) a.dataset.number = i + 1; else delete a.dataset.number; });
+  links().all.forEach((a, i) => { if (show) a.dataset.number = i + 1; else delete a.dataset.number; });
 };
 
 document.addEventListener("keydown", (event) => {
