@@ -10,7 +10,8 @@ import (
 // the group, the size, and the seconds since 1970.
 func (p *Parser) numbers(line string) (Entry, bool) {
 	w := split(line)
-	if len(w) < 6 || len(w[0].text) != 7 || w[0].text[0] != '0' || !isNumber(w[1].text) || !isNumber(w[2].text) {
+	if len(w) < 6 || len(w[0].text) != 7 || w[0].text[0] != '0' || !isNumber(w[1].text) ||
+		!isNumber(w[2].text) {
 		return Entry{}, false
 	}
 	mode, err1 := strconv.ParseUint(w[0].text, 8, 32)
