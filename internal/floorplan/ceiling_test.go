@@ -22,7 +22,7 @@ var ceilings = map[string]ceiling{
 	"serve":                  {5950, 11},
 	"archive":                {10450, 69},
 	"crawl":                  {7300, 57},
-	"protocols":              {35900, 131},
+	"protocols":              {35950, 131},
 	"fetch":                  {21450, 283},
 	"fetch/driver":           {2000, 38},
 	"fetch/uri":              {3050, 40},
