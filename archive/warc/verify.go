@@ -100,7 +100,8 @@ func (rec *Record) checkBlock() (problem string, longer bool) {
 	}
 	isHTTP := rec.IsHTTP()
 	isResponse := rec.Type() == Response && isHTTP
-	hasPayload = hasPayload && (isHTTP || rec.Type() == Resource)
+	// The digest of a revisit is that of another record's payload.
+	hasPayload = hasPayload && (isResponse || isHTTP && rec.Type() == Request || rec.Type() == Resource)
 	if hasPayload {
 		payload = newPayloadHash(want)
 		payload.framed.inBody = !isHTTP

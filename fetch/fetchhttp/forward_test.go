@@ -235,7 +235,7 @@ func TestBrokenResponses(t *testing.T) {
 		"another protocol":   {"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", "status 101"},
 		"nothing":            {"", "closed the connection without a response"},
 		"a cut head":         {"HTTP/1.1 200 OK\r\nX: ", "EOF"},
-		"no colon":           {"HTTP/1.1 200 OK\r\nX\r\n\r\n", "malformed"},
+		"no colon":           {"HTTP/1.1 200 OK\r\nX\r\n\r\n", "no colon"},
 		"too many heads":     {strings.Repeat("HTTP/1.1 102 P\r\n\r\n", 101) + "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "more than 100 informational responses"},
 		"a cut body":         {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", ""},
 		"cut chunks":         {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n", ""},
