@@ -62,7 +62,7 @@ func TestProxyClients(t *testing.T) {
 		{"lynx", []string{"-dump", gopher.URL + "/0/docs/pear.txt"}, "a pear"},
 		{"lynx", []string{"-dump", "-display_charset=utf-8", ftp.URL + "/docs/"}, "é.txt"},
 		{"w3m", []string{"-dump", ftp.URL + "/docs/pear.txt"}, "a pear"},
-		{"w3m", []string{"-dump", web.URL}, "the web, 1.1 urlget"},
+		{"w3m", []string{"-dump", web.URL}, "the web, 1.0 urlget"},
 		{"python3", []string{"-c", python, ftp.URL + "/docs/pear.txt"}, "a pear"},
 		{"python3", []string{"-c", python, web.URL}, "the web, 1.1 urlget"},
 		{"chromium", append(chrome, web.URL), "the web, 1.1 urlget"},
