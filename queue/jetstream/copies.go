@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 	js "github.com/nats-io/nats.go/jetstream"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/queue"
 )
 
@@ -119,7 +120,7 @@ func (e *Engine) Copies(ctx context.Context) (all []Copy, fullest string, err er
 	}
 	s, err := e.ledStream(ctx, name)
 	if err == nil {
-		_, err = e.lead(ctx, s, best.Server)
+		err = e.leadFullest(ctx, s, best)
 	}
 	return all, best.Server, explain(&e.opts, err)
 }
@@ -259,6 +260,16 @@ func (e *Engine) lead(ctx context.Context, s js.Stream, server string) (bool, er
 		case <-ctx.Done():
 		}
 	}
+}
+
+// leadFullest makes the server with the fullest copy lead a stream.
+func (e *Engine) leadFullest(ctx context.Context, s js.Stream, best *Copy) error {
+	led, err := e.lead(ctx, s, best.Server)
+	if err == nil && !led {
+		err = &fetch.Error{Code: fetch.ErrServer, Retry: true,
+			Err: fmt.Errorf("the server with the fullest copy, %s, does not lead the stream", best.Server)}
+	}
+	return err
 }
 
 // readCopy reads the copy of the leader of a stream. Messages may be added and removed at the same

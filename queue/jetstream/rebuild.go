@@ -176,12 +176,8 @@ func (e *Engine) fillFullest(ctx context.Context, r *Repair) (done bool, err err
 	if err != nil {
 		return true, fmt.Errorf("%s: %w", name, err)
 	}
-	switch led, err := e.lead(ctx, s, best.Server); {
-	case err != nil:
+	if err := e.leadFullest(ctx, s, best); err != nil {
 		return true, err
-	case !led:
-		return true, &fetch.Error{Code: fetch.ErrServer, Retry: true,
-			Err: fmt.Errorf("the server with the fullest copy, %s, does not lead the stream", best.Server)}
 	}
 	return true, e.add(ctx, r, results)
 }
@@ -216,13 +212,8 @@ func (e *Engine) rebuild(ctx context.Context, name string, replicas int, best *C
 		return err
 	}
 	if best != nil {
-		switch led, err := e.lead(ctx, s, best.Server); {
-		case err != nil:
+		if err := e.leadFullest(ctx, s, best); err != nil {
 			return err
-		case !led:
-			return &fetch.Error{Code: fetch.ErrServer, Retry: true,
-				Err: fmt.Errorf("the server with the fullest copy, %s, does not lead the stream",
-					best.Server)}
 		}
 	}
 	cfg := s.CachedInfo().Config
