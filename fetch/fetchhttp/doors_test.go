@@ -252,17 +252,7 @@ func TestTunnelsEndByHalves(t *testing.T) {
 // WebSockets pass through a proxy that reads TLS, after it has verified the server.
 func TestProxyPassesUpgrades(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "ca")
-	authority, err := fetchhttp.LoadAuthority(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "ca.pem"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	trusted := x509.NewCertPool()
-	trusted.AppendCertsFromPEM(text)
+	authority, trusted := newAuthority(t)
 	for name, verified := range map[string]bool{"trusted": true, "not trusted": false} {
 		_, opts := secureSite(t, func(w http.ResponseWriter, r *http.Request) {
 			c, rw, err := http.NewResponseController(w).Hijack()
@@ -337,7 +327,7 @@ func TestProxyVerifiesServers(t *testing.T) {
 	}
 }
 
-// A key that other users can read is no secret, and they can replace one in a directory that they can change.
+// An authority is refused if other users can read its key or change its directory.
 func TestAuthoritiesArePrivate(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ dir, key fs.FileMode }{{0o700, 0o644}, {0o700, 0o640}, {0o700, 0o602}, {0o777, 0o600}, {0o720, 0o600}, {0o755, 0o600}} {

@@ -3,13 +3,10 @@ package fetchhttp_test
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"golang.org/x/net/proxy"
@@ -21,17 +18,7 @@ import (
 // and the resources of that name. A connection serves one host.
 func TestClientsThatResolveNames(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "ca")
-	authority, err := fetchhttp.LoadAuthority(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "ca.pem"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	trusted := x509.NewCertPool()
-	trusted.AppendCertsFromPEM(text)
+	authority, trusted := newAuthority(t)
 	_, opts := secureSite(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Host, r.URL) })
 	address := serveProxy(t, &fetchhttp.Proxy{Authority: authority}, opts)
 	socks, err := proxy.SOCKS5("tcp", address, nil, proxy.Direct)

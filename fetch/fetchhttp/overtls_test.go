@@ -20,9 +20,8 @@ import (
 	"github.com/urlget/urlget/fetch/fetchhttp"
 )
 
-// readingProxy starts a proxy that reads TLS, in front of a site that answers requests for a path, without
-// the slash, with these bytes. It returns functions that connect to the site as a client does.
-func readingProxy(t *testing.T) (ways map[string]func() *tls.Conn) {
+// newAuthority returns an authority for a proxy that reads TLS, and the certificates that its clients trust.
+func newAuthority(t *testing.T) (*fetchhttp.Authority, *x509.CertPool) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "ca")
 	authority, err := fetchhttp.LoadAuthority(dir)
@@ -35,6 +34,14 @@ func readingProxy(t *testing.T) (ways map[string]func() *tls.Conn) {
 	}
 	trusted := x509.NewCertPool()
 	trusted.AppendCertsFromPEM(text)
+	return authority, trusted
+}
+
+// readingProxy starts a proxy that reads TLS, in front of a site that answers requests for a path, without
+// the slash, with these bytes. It returns functions that connect to the site as a client does.
+func readingProxy(t *testing.T) (ways map[string]func() *tls.Conn) {
+	t.Helper()
+	authority, trusted := newAuthority(t)
 	_, opts := secureSite(t, func(w http.ResponseWriter, r *http.Request) {
 		c, rw, err := http.NewResponseController(w).Hijack()
 		if err != nil {

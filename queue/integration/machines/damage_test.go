@@ -24,10 +24,7 @@ var damageSeeds = flag.Uint64("damage-seeds", 2, "run TestDamagedStores with `N`
 // TestDamagedStores flips bits in the results of two and of three of three servers. The repair keeps the
 // fullest copy, or stops; it never submits a job whose result a copy had.
 func TestDamagedStores(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "urlget-queue")
-	if out, err := exec.Command("go", "build", "-o", program, "github.com/urlget/urlget/queue/cmd/urlget-queue").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v: %s", err, out)
-	}
+	program := buildProgram(t)
 	for seed := range *damageSeeds {
 		for _, servers := range []int{2, 3} {
 			t.Run(fmt.Sprintf("%d servers, seed %d", servers, seed), func(t *testing.T) {
@@ -37,14 +34,20 @@ func TestDamagedStores(t *testing.T) {
 	}
 }
 
-func damageStores(t *testing.T, program string, servers int, random *rand.Rand) {
-	dir := t.TempDir()
-	o := &outage{start: time.Now(), program: program, artefacts: filepath.Join(dir, "artefacts")}
-	all := listSites(t, 800)
-	list := filepath.Join(dir, "list")
-	if err := os.WriteFile(list, []byte(strings.Join(all, "\n")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
+// buildProgram returns the path of the program of the queue.
+func buildProgram(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "urlget-queue")
+	if out, err := exec.Command("go", "build", "-o", program, "github.com/urlget/urlget/queue/cmd/urlget-queue").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v: %s", err, out)
 	}
+	return program
+}
+
+// finishAndStop starts three servers, lets a worker finish the jobs of a list with these URLs, and stops the
+// worker and the servers.
+func (o *outage) finishAndStop(t *testing.T, list string, all []string) {
+	t.Helper()
 	o.cluster = startCluster(t)
 	until(t, patience, "the servers accept jobs", func() error {
 		_, _, err := o.queue("submit", "-q", "--replicas", "3", all[0])
@@ -57,7 +60,7 @@ func damageStores(t *testing.T, program string, servers int, random *rand.Rand) 
 	if o.engine, err = jetstream.Open(t.Context(), jetstream.Options{URL: o.urls}); err != nil {
 		t.Fatal(err)
 	}
-	defer o.engine.Close()
+	t.Cleanup(func() { o.engine.Close() })
 	o.startWorkers(1)
 	o.wait(len(all))
 	o.stopWorkers()
@@ -65,6 +68,17 @@ func damageStores(t *testing.T, program string, servers int, random *rand.Rand) 
 		o.servers[i].Process.Signal(syscall.SIGTERM)
 		o.servers[i].Wait()
 	}
+}
+
+func damageStores(t *testing.T, program string, servers int, random *rand.Rand) {
+	dir := t.TempDir()
+	o := &outage{start: time.Now(), program: program, artefacts: filepath.Join(dir, "artefacts")}
+	all := listSites(t, 800)
+	list := filepath.Join(dir, "list")
+	if err := os.WriteFile(list, []byte(strings.Join(all, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.finishAndStop(t, list, all)
 	for i := range servers {
 		o.flipBits(i, "results", 4, random)
 	}
@@ -76,6 +90,7 @@ func damageStores(t *testing.T, program string, servers int, random *rand.Rand) 
 		return err
 	})
 	var out, log string
+	var err error
 	until(t, patience, "the servers respond", func() error {
 		if out, log, err = o.queue("queue", "audit", "-i", list, "--resubmit"); err != nil && strings.Contains(err.Error(), "do not respond") {
 			return err
@@ -130,10 +145,7 @@ func (o *outage) flipBits(server int, stream string, n int, random *rand.Rand) {
 // damaged results. The audit names both and shows the fullest copy, and a resubmission submits what no
 // copy has.
 func TestAuditWhileAServerIsDown(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "urlget-queue")
-	if out, err := exec.Command("go", "build", "-o", program, "github.com/urlget/urlget/queue/cmd/urlget-queue").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v: %s", err, out)
-	}
+	program := buildProgram(t)
 	dir := t.TempDir()
 	o := &outage{start: time.Now(), program: program, artefacts: filepath.Join(dir, "artefacts")}
 	all := listSites(t, 100)
@@ -144,32 +156,13 @@ func TestAuditWhileAServerIsDown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o.cluster = startCluster(t)
-	until(t, patience, "the servers accept jobs", func() error {
-		_, _, err := o.queue("submit", "-q", "--replicas", "3", all[0])
-		return err
-	})
-	if _, _, err := o.queue("submit", "-q", "-i", list); err != nil {
-		t.Fatal(err)
-	}
-	var err error
-	if o.engine, err = jetstream.Open(t.Context(), jetstream.Options{URL: o.urls}); err != nil {
-		t.Fatal(err)
-	}
-	defer o.engine.Close()
-	o.startWorkers(1)
-	o.wait(len(all))
-	o.stopWorkers()
-	for i := range o.servers {
-		o.servers[i].Process.Signal(syscall.SIGTERM)
-		o.servers[i].Wait()
-	}
+	o.finishAndStop(t, list, all)
 	o.flipBits(1, "results", 4, rand.New(rand.NewPCG(1, 1)))
 	o.cluster.start(0)
 	o.cluster.start(1)
 	audit := func(args ...string) (out, log string) {
 		t.Helper()
-		until(t, patience, "the servers respond", func() error {
+		until(t, patience, "the servers respond", func() (err error) {
 			var exit *exec.ExitError
 			if out, log, err = o.queue(append([]string{"queue", "audit"}, args...)...); errors.As(err, &exit) && exit.ExitCode() == 1 {
 				err = nil
