@@ -28,7 +28,7 @@ func runLines(t *testing.T, input string) (lines []string, err error) {
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n"), err
 }
 
-// A line that is no message gets an error, and the later ones their responses.
+// A line that is not a message gets an error, and the later ones their responses.
 func TestBadMessagesDoNotEndTheSession(t *testing.T) {
 	t.Parallel()
 	const ping = `{"jsonrpc":"2.0","id":7,"method":"ping"}`

@@ -17,7 +17,7 @@ import (
 const maxMessage = 1 << 20
 
 // Run serves the tools on a pair of streams, a message per line, until the input or ctx ends. All
-// requests that were read get their responses. A line that is no message gets an error and is an error of
+// requests that were read get their responses. A line that is not a message gets an error and is an error of
 // Run at the end.
 func Run(ctx context.Context, opts Options, in io.Reader, out io.Writer) error {
 	l := &lines{
@@ -30,7 +30,7 @@ func Run(ctx context.Context, opts Options, in io.Reader, out io.Writer) error {
 
 // lines passes messages on and remembers the requests without a response, so that the end of the input
 // is reported after the last response. The library would drop the responses otherwise. It would also end
-// at the first line that is no message.
+// at the first line that is not a message.
 type lines struct {
 	in      *bufio.Reader
 	rest    []byte
@@ -86,7 +86,7 @@ func (l *lines) readLine() ([]byte, error) {
 func refusal(code int64, message string) error { return &jsonrpc.Error{Code: code, Message: message} }
 
 // accept returns what the library reads for a line: nothing if it is empty. The error is one for the
-// client if the line is no message.
+// client if the line is not a message.
 func (l *lines) accept(line []byte) ([]byte, error) {
 	switch {
 	case len(line) == 0:
