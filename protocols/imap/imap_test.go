@@ -146,6 +146,36 @@ func TestListings(t *testing.T) {
 	}
 }
 
+// The author and the flags are as RFC 3501, section 7.4.2, has them.
+func TestListedMessages(t *testing.T) {
+	t.Parallel()
+	envelope := func(from string) string {
+		return `FLAGS (\Answered) ENVELOPE ("Mon, 2 Sep 2024 10:00:00 +0000" "Pears" ` + from + ` NIL NIL NIL NIL NIL NIL "<a@x>")`
+	}
+	for items, want := range map[string]Message{
+		envelope(`(("=?utf-8?q?J=C3=B6rg?=" NIL "joe" "x.example"))`): {From: "Jörg <joe@x.example>", Unread: true},
+		envelope(`((NIL NIL "joe" "x.example")(NIL NIL "sue" "x"))`):  {From: "joe@x.example", Unread: true},
+		envelope(`(("Undisclosed" NIL "list" NIL)(NIL NIL NIL NIL))`): {From: "Undisclosed", Unread: true},
+		envelope(`NIL`):         {Unread: true},
+		envelope(`((NIL NIL))`): {Unread: true},
+		strings.Replace(envelope(`NIL`), `\Answered`, `\Answered \SEEN`, 1): {},
+		strings.Replace(envelope(`NIL`), `FLAGS (\Answered) `, ``, 1):       {},
+	} {
+		got, ok, err := parseFetch([]byte("1 FETCH (UID 7 " + items + ")"))
+		if !ok || err != nil {
+			t.Fatalf("%s: %v, %v", items, ok, err)
+		}
+		part, err := (&target{url: uri.MustParse("imap://h/b"), mailbox: "b"}).part(1, 7, got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.UID, want.Subject, want.Date, want.ID = 7, "Pears", "Mon, 2 Sep 2024 10:00:00 +0000", "<a@x>"
+		if got := part.Entries[0].Sys; got != want {
+			t.Errorf("%s: got %+v, want %+v", items, got, want)
+		}
+	}
+}
+
 func TestSectionsAndRanges(t *testing.T) {
 	t.Parallel()
 	s := imapd.Start(t, imapd.Options{Mailboxes: boxes})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 	"github.com/urlget/urlget/fetch/message"
 )
 
-const listItems = "(UID RFC822.SIZE INTERNALDATE ENVELOPE)"
+const listItems = "(UID FLAGS RFC822.SIZE INTERNALDATE ENVELOPE)"
 
 // maxMatches limits the matches of a search. The server returns all UIDs in one line.
 const maxMatches = 100_000
@@ -21,8 +22,10 @@ const maxMatches = 100_000
 type Message struct {
 	UID     uint32
 	Subject string
+	From    string // the first author
 	Date    string // the Date header field, unparsed
 	ID      string
+	Unread  bool
 }
 
 // EntryFacts implements [fetch.EntryRecord].
@@ -30,8 +33,10 @@ func (m Message) EntryFacts() fetch.Facts {
 	return fetch.Facts{Driver: "imap", List: []fetch.Fact{
 		{Name: "uid", Value: uint64(m.UID)},
 		{Name: "subject", Value: m.Subject, Optional: true},
+		{Name: "from", Value: m.From, Optional: true},
 		{Name: "date", Value: m.Date, Optional: true},
 		{Name: "message_id", Value: m.ID, Optional: true},
+		{Name: "unread", Value: m.Unread, Optional: true},
 	}}
 }
 
@@ -158,8 +163,12 @@ func (t *target) part(validity, uid uint32, items map[string]value) (driver.Part
 	m := Message{UID: uid}
 	if envelope := items["ENVELOPE"].list; len(envelope) >= 10 {
 		m.Date, m.ID = envelope[0].nstring(), envelope[9].nstring()
-		m.Subject = message.Decode(envelope[1].nstring())
+		m.Subject, m.From = message.Decode(envelope[1].nstring()), author(envelope[2].list)
 	}
+	flags, known := items["FLAGS"]
+	m.Unread = known && !slices.ContainsFunc(flags.list, func(f value) bool {
+		return strings.EqualFold(f.text, `\Seen`)
+	})
 	e := fetch.Entry{URL: u, Name: m.Subject, Kind: fetch.EntryObject, Rel: "item",
 		ContentType: "message/rfc822", Size: -1, Sys: m}
 	if e.Name == "" {
@@ -170,6 +179,23 @@ func (t *target) part(validity, uid uint32, items map[string]value) (driver.Part
 	}
 	e.ModTime, _ = parseDate(items["INTERNALDATE"].text)
 	return driver.Part{Entries: []fetch.Entry{e}}, nil
+}
+
+// author returns the first of the addresses of an envelope: name, source route, mailbox and host (RFC
+// 3501, section 7.4.2).
+func author(addresses []value) string {
+	if len(addresses) == 0 || len(addresses[0].list) != 4 {
+		return ""
+	}
+	a := addresses[0].list
+	name, mailbox, host := message.Decode(a[0].nstring()), a[2].nstring(), a[3].nstring()
+	switch {
+	case host == "":
+		return name // the mailbox is the name of a group
+	case name == "":
+		return mailbox + "@" + host
+	}
+	return name + " <" + mailbox + "@" + host + ">"
 }
 
 // nstring returns the text of a string, or "" for NIL (RFC 3501, section 9).

@@ -264,7 +264,7 @@ func (c *session) describe(set string, header bool) bool {
 		if c.box == "synthetic" {
 			return fmt.Appendf(nil,
 				"* %d FETCH (UID %d RFC822.SIZE %d INTERNALDATE \"29-Feb-2020 12:34:56 +0000\""+
-					" ENVELOPE (NIL \"Message %d\" NIL NIL NIL NIL NIL NIL NIL "+
+					" FLAGS () ENVELOPE (NIL \"Message %d\" NIL NIL NIL NIL NIL NIL NIL "+
 					"\"<%d@x.invalid>\"))\r\n", n, n, 2000+n%500, n, n)
 		}
 		m := c.opts.Mailboxes[c.box][n-1]
