@@ -23,13 +23,14 @@ type bodyCache struct {
 type cachedBody struct {
 	id   string
 	url  uri.URI
+	part string // the part of a message that data is; "" for all of it
 	meta fetch.Meta
 	data []byte
 }
 
 // add caches a body and returns its random ID.
-func (k *bodyCache) add(u uri.URI, meta fetch.Meta, data []byte) string {
-	c := &cachedBody{newID(), u, meta, data}
+func (k *bodyCache) add(u uri.URI, part string, meta fetch.Meta, data []byte) string {
+	c := &cachedBody{newID(), u, part, meta, data}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for k.size += len(data); k.size > maxCacheSize; k.list = k.list[1:] {

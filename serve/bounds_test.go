@@ -22,12 +22,12 @@ func TestBodyCache(t *testing.T) {
 	t.Parallel()
 	var k bodyCache
 	u := uri.MustParse("http://h.example/")
-	first := k.add(u, fetch.Meta{}, make([]byte, maxCachedBody))
+	first := k.add(u, "", fetch.Meta{}, make([]byte, maxCachedBody))
 	if c := k.get(first); c == nil || len(c.data) != maxCachedBody {
 		t.Fatal("it was not kept")
 	}
 	for range maxCacheSize / maxCachedBody {
-		k.add(u, fetch.Meta{}, make([]byte, maxCachedBody))
+		k.add(u, "", fetch.Meta{}, make([]byte, maxCachedBody))
 	}
 	if k.get(first) != nil || k.size > maxCacheSize {
 		t.Errorf("%d bytes are kept", k.size)

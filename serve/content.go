@@ -33,8 +33,14 @@ func (s *Server) content(w http.ResponseWriter, r *http.Request) {
 	if c := s.bodies.get(a.cacheID); a.cacheID != "" && c != nil {
 		a.foreign = a.foreign || c.url.Origin() != a.url.Origin()
 		a.url = c.url
-		s.write(w, r, a, &fetch.Response{Meta: c.meta, URL: c.url,
-			Body: io.NopCloser(bytes.NewReader(c.data))})
+		resp := &fetch.Response{Meta: c.meta, URL: c.url, Body: io.NopCloser(bytes.NewReader(c.data))}
+		if a.part != c.part {
+			if err := openPart(resp, strings.TrimPrefix(a.part, c.part+".")); err != nil {
+				refuse(w, err)
+				return
+			}
+		}
+		s.write(w, r, a, resp)
 		return
 	}
 	if a.cachedOnly {
@@ -217,7 +223,7 @@ func (s *Server) convert(a address) func(fetch.Entry) (string, bool) {
 			return "#" + fragment, true
 		case e.URL.IsData() && links.Requisite(e.Rel):
 			return "", false // data: URLs contain the resource
-		case e.Rel == "script":
+		case e.Rel == "script", a.part != "" && links.Requisite(e.Rel): // a mail does not tell that it is read
 			return "#", true
 		case links.Requisite(e.Rel):
 			return s.link("/content", a.to(e.URL)), true

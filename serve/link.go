@@ -20,6 +20,7 @@ type address struct {
 	// foreign reports that another origin led to the URL, directly or through other links.
 	foreign    bool
 	view       string    // one of several representations
+	part       string    // path of a part of a message; see openPart
 	at         time.Time // capture time; zero for the latest
 	live       bool      // retrieved from the network although the archive has it
 	cacheID    string    // ID of the cached body or form submission
@@ -62,6 +63,9 @@ func (s *Server) query(a address) url.Values {
 	if a.view != "" {
 		q.Set("v", a.view)
 	}
+	if a.part != "" {
+		q.Set("p", a.part)
+	}
 	if !a.at.IsZero() {
 		q.Set("t", a.at.UTC().Format(time.RFC3339Nano))
 	}
@@ -91,8 +95,8 @@ var errSignature = errors.New("the link is not signed")
 
 // parse parses an address from a query. It does not check the signature.
 func parse(q url.Values) (address, error) {
-	a := address{foreign: q.Get("x") != "", view: q.Get("v"), live: q.Get("l") != "",
-		cacheID: q.Get("k"), cachedOnly: q.Get("o") != ""}
+	a := address{foreign: q.Get("x") != "", view: q.Get("v"), part: q.Get("p"),
+		live: q.Get("l") != "", cacheID: q.Get("k"), cachedOnly: q.Get("o") != ""}
 	var err error
 	if a.url, err = uri.Parse(q.Get("u")); err != nil {
 		return a, &fetch.Error{Code: fetch.ErrURL, Err: err}

@@ -3,6 +3,7 @@ package serve
 import (
 	"iter"
 	"net/http"
+	"net/mail"
 	"net/url"
 	"slices"
 	"strings"
@@ -113,6 +114,9 @@ func (in *entryReader) read() (e fetch.Entry, ok bool) {
 		return e, false
 	}
 	e, in.err, ok = in.next()
+	if sent, err := mail.ParseDate(textOf(e.Facts(), "date")); err == nil {
+		e.ModTime = sent // of a message, instead of its arrival
+	}
 	return e, ok && in.err == nil
 }
 
@@ -152,7 +156,7 @@ func (l *listing) inspect(first []fetch.Entry) {
 		for _, c := range columns {
 			has[c.Key] = has[c.Key] || textOf(facts, c.Key) != ""
 		}
-		articles = articles || textOf(facts, "message_id") != "" && facts.Value("subject") != nil
+		articles = articles || textOf(facts, "message_id") != "" && facts.Value("references") != nil
 	}
 	for _, c := range columns {
 		if has[c.Key] {

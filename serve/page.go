@@ -76,6 +76,11 @@ func (p *page) begin(status int, title string) {
 		a := p.address
 		h.URL = fetch.Printable(a.url.Redacted())
 		h.Up, h.Crumbs = p.s.up(p.here), p.s.crumbs(p.here)
+		if a.part != "" {
+			whole := p.here
+			whole.part = a.part[:max(0, strings.LastIndexByte(a.part, '.'))]
+			h.Up, h.Crumbs = p.s.link("/view", whole), nil
+		}
 		h.Reload = p.s.link("/view", a)
 		h.Fields = p.s.hiddenFields(a)
 		h.Marked = p.s.marks.has(a.url)
@@ -158,9 +163,9 @@ func (p *page) end(resp *fetch.Response) {
 }
 
 // saveCommand returns the shell command that saves the content and can resume, or "" for content that
-// the command would not get: a capture, one of several representations, the response to a form.
+// the command would not get: a capture, one of several representations, a part, the response to a form.
 func (p *page) saveCommand(resp *fetch.Response) string {
-	if resp.Kind != fetch.KindObject || resp.Capture != nil || p.posted || p.address.view != "" {
+	if resp.Kind != fetch.KindObject || resp.Capture != nil || p.posted || p.address.view != "" || p.address.part != "" {
 		return ""
 	}
 	return "urlget -c " + shellQuoted(p.address.url)

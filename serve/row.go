@@ -66,6 +66,7 @@ type row struct {
 	Search      *searchBox
 	Text        bool // informational text
 	Wrong       bool
+	Unread      bool
 }
 
 type cell struct {
@@ -95,6 +96,7 @@ func (l *listing) row(e fetch.Entry) row {
 		out.Name = "(no name)"
 	}
 	out.Icon, out.Kind = l.kind(e, facts)
+	out.Unread, _ = facts.Value("unread").(bool)
 	if e.Size >= 0 && e.Kind != fetch.EntryText {
 		out.Size, out.Exact = sizeText(e.Size), exactSize(e.Size)
 	}

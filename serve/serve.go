@@ -245,7 +245,19 @@ func (s *Server) do(ctx context.Context, a address, req *fetch.Request) (*fetch.
 	if ctx, err = s.prepare(ctx, a, req); err != nil {
 		return nil, err
 	}
-	return c.Do(ctx, req)
+	if a.part == "" {
+		return c.Do(ctx, req)
+	}
+	req.Range, req.Ranges, req.IfChanged = fetch.Range{}, nil, fetch.Validator{}
+	resp, err := c.Do(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if err := openPart(resp, a.part); err != nil {
+		resp.Body.Close()
+		return nil, err
+	}
+	return resp, nil
 }
 
 // prepare makes req the request for an address. It returns the context for it, with the capture that

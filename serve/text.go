@@ -163,8 +163,10 @@ func (p *page) pieces(line string) []piece {
 
 var shownHeader = []string{"From", "To", "Cc", "Newsgroups", "Subject", "Date", "Organization", "Followup-To"}
 
-func (p *page) message(r io.Reader) error {
-	head, err := message.ReadHead(r, 0)
+// message writes a message: the head, the text, and its parts if it has others.
+func (p *page) message(resp *fetch.Response, r io.Reader) error {
+	text, readErr := io.ReadAll(io.LimitReader(r, maxCachedBody))
+	head, err := message.ReadHead(bytes.NewReader(text), 0)
 	if err != nil {
 		return err
 	}
@@ -187,7 +189,15 @@ func (p *page) message(r io.Reader) error {
 		}
 	}
 	p.put("message", list)
-	return p.text(message.Text(io.MultiReader(bytes.NewReader(head), r)), "", quoted)
+	if err := p.text(message.Text(bytes.NewReader(text)), "", quoted); err != nil {
+		return err
+	}
+	cut := len(text) == maxCachedBody || readErr != nil
+	if !cut {
+		p.here.cacheID = p.s.bodies.add(resp.URL.WithoutPassword(), p.address.part, resp.Meta, text)
+	}
+	p.parts(text, cut)
+	return readErr
 }
 
 const maxGroups = 50

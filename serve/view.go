@@ -136,6 +136,9 @@ func (p *page) show(resp *fetch.Response, err error) {
 	}
 	defer resp.Body.Close()
 	p.title = titleOf(resp.URL, p.s.Client.Traits(resp.URL))
+	if p.address.part != "" {
+		p.title = cmp.Or(resp.Name, "part "+p.address.part+" of "+p.title)
+	}
 	switch {
 	case resp.Kind == fetch.KindListing && resp.Entries != nil:
 		p.listing(resp)
@@ -200,8 +203,8 @@ func (p *page) object(resp *fetch.Response) {
 	p.begin(http.StatusOK, p.title)
 	p.views(resp)
 	switch {
-	case kind == "message/rfc822" || kind == "message/news":
-		p.failed = p.message(body)
+	case isMessage(kind):
+		p.failed = p.message(resp, body)
 	case kind == gemtextType:
 		p.failed = p.gemtext(body, resp.ContentType)
 	case kind == "text/html" || kind == "application/xhtml+xml":
@@ -227,7 +230,7 @@ func (p *page) frameLink(resp *fetch.Response, body io.Reader) string {
 	if resp.Size <= maxCachedBody {
 		data, err := io.ReadAll(io.LimitReader(body, maxCachedBody+1))
 		if err == nil && len(data) <= maxCachedBody {
-			a.cacheID = p.s.bodies.add(resp.URL.WithoutPassword(), resp.Meta, data)
+			a.cacheID = p.s.bodies.add(resp.URL.WithoutPassword(), a.part, resp.Meta, data)
 		} else if err != nil {
 			p.failed = err
 		}

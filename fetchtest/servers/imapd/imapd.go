@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"maps"
+	"net/mail"
 	"slices"
 	"strconv"
 	"strings"
@@ -258,23 +259,46 @@ func (c *session) uids(set string) (list []int) {
 	return list
 }
 
+// field returns the value of a header field, which is on one line.
+func field(head []byte, name string) []byte {
+	_, value, _ := bytes.Cut(append([]byte("\r\n"), head...), []byte("\r\n"+name+": "))
+	value, _, _ = bytes.Cut(value, []byte("\r\n"))
+	return value
+}
+
+func literal(text []byte) string {
+	if len(text) == 0 {
+		return "NIL"
+	}
+	return fmt.Sprintf("{%d}\r\n%s", len(text), text)
+}
+
+// author returns the addresses of the From field as in an envelope (RFC 3501, section 7.4.2).
+func author(head []byte) string {
+	from, err := mail.ParseAddress(string(field(head, "From")))
+	if err != nil {
+		return "NIL"
+	}
+	name, host, _ := strings.Cut(from.Address, "@")
+	return fmt.Sprintf("((%s NIL %s %s))", literal([]byte(from.Name)), literal([]byte(name)), literal([]byte(host)))
+}
+
 // describe sends the attributes of messages. Faults apply if the set is the whole mailbox.
 func (c *session) describe(set string, header bool) bool {
 	line := func(n int) []byte {
 		if c.box == "synthetic" {
 			return fmt.Appendf(nil,
 				"* %d FETCH (UID %d RFC822.SIZE %d INTERNALDATE \"29-Feb-2020 12:34:56 +0000\""+
-					" FLAGS () ENVELOPE (NIL \"Message %d\" NIL NIL NIL NIL NIL NIL NIL "+
+					" ENVELOPE (NIL \"Message %d\" NIL NIL NIL NIL NIL NIL NIL "+
 					"\"<%d@x.invalid>\"))\r\n", n, n, 2000+n%500, n, n)
 		}
 		m := c.opts.Mailboxes[c.box][n-1]
 		head, _, _ := bytes.Cut(m.Text, []byte("\r\n\r\n"))
-		_, subject, _ := bytes.Cut(append([]byte("\r\n"), head...), []byte("\r\nSubject: "))
-		subject, _, _ = bytes.Cut(subject, []byte("\r\n"))
 		text := fmt.Appendf(nil,
-			"* %d FETCH (UID %d RFC822.SIZE %d INTERNALDATE \"%s\" ENVELOPE (NIL {%d}\r\n%s NIL NIL NIL "+
+			"* %d FETCH (UID %d FLAGS () RFC822.SIZE %d INTERNALDATE \"%s\" ENVELOPE (%s %s %s NIL NIL "+
 				"NIL NIL NIL NIL NIL)",
-			n, n, len(m.Text), m.Date.Format("_2-Jan-2006 15:04:05 -0700"), len(subject), subject)
+			n, n, len(m.Text), m.Date.Format("_2-Jan-2006 15:04:05 -0700"),
+			literal(field(head, "Date")), literal(field(head, "Subject")), author(head))
 		if header {
 			head = append(bytes.Clone(head), "\r\n\r\n"...)
 			text = fmt.Appendf(text, " BODY[HEADER] {%d}\r\n%s", len(head), head)

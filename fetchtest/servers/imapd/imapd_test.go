@@ -23,7 +23,7 @@ func TestCommands(t *testing.T) {
 		"no part":      {imapd.Options{}, login + "3 UID FETCH 1 (BODY.PEEK[9])\r\n", hello + in + "* 1 FETCH (UID 1 BODY[9] NIL)\r\n3 OK done\r\n"},
 		"a search":     {imapd.Options{}, login + "3 UID SEARCH TEXT \"Hello\"\r\n4 UID SEARCH TEXT x\r\n", hello + in + "* SEARCH 1\r\n3 OK done\r\n* SEARCH\r\n4 OK done\r\n"},
 		"sizes": {imapd.Options{}, login + "3 UID FETCH 1 (RFC822.SIZE)\r\n", hello + in +
-			"* 1 FETCH (UID 1 RFC822.SIZE 20 INTERNALDATE \" 1-Jan-0001 00:00:00 +0000\" ENVELOPE (NIL {1}\r\ns NIL NIL NIL NIL NIL NIL NIL NIL))\r\n3 OK done\r\n"},
+			"* 1 FETCH (UID 1 FLAGS () RFC822.SIZE 20 INTERNALDATE \" 1-Jan-0001 00:00:00 +0000\" ENVELOPE (NIL {1}\r\ns NIL NIL NIL NIL NIL NIL NIL NIL))\r\n3 OK done\r\n"},
 		"no login": {imapd.Options{}, "1 EXAMINE \"in\"\r\n", hello + "1 BAD what?\r\n"},
 		"planned":  {imapd.Options{Replies: map[string]string{"NOOP": "* BYE\r\n$ OK\r\n"}}, "1 NOOP\r\n", hello + "* BYE\r\n1 OK\r\n"},
 	} {
