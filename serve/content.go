@@ -223,7 +223,7 @@ func (s *Server) convert(a address) func(fetch.Entry) (string, bool) {
 			return "#" + fragment, true
 		case e.URL.IsData() && links.Requisite(e.Rel):
 			return "", false // data: URLs contain the resource
-		case e.Rel == "script", a.part != "" && links.Requisite(e.Rel): // a mail does not tell that it is read
+		case e.Rel == "script", a.part != "" && links.Requisite(e.Rel): // a mail loads nothing
 			return "#", true
 		case links.Requisite(e.Rel):
 			return s.link("/content", a.to(e.URL)), true

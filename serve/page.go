@@ -165,10 +165,11 @@ func (p *page) end(resp *fetch.Response) {
 // saveCommand returns the shell command that saves the content and can resume, or "" for content that
 // the command would not get: a capture, one of several representations, a part, the response to a form.
 func (p *page) saveCommand(resp *fetch.Response) string {
-	if resp.Kind != fetch.KindObject || resp.Capture != nil || p.posted || p.address.view != "" || p.address.part != "" {
+	a := p.address
+	if resp.Kind != fetch.KindObject || resp.Capture != nil || p.posted || a.view != "" || a.part != "" {
 		return ""
 	}
-	return "urlget -c " + shellQuoted(p.address.url)
+	return "urlget -c " + shellQuoted(a.url)
 }
 
 const (

@@ -81,7 +81,8 @@ func (p *page) parts(text []byte, cut bool) {
 			a.part = p.address.part + "." + a.part
 		}
 		row := partRow{Name: fetch.Printable(cmp.Or(part.Name, fmt.Sprintf("part %d", part.Number))),
-			Type: fetch.Printable(part.ContentType), Link: p.s.link("/view", a), Download: p.s.link("/download", a)}
+			Type: fetch.Printable(part.ContentType)}
+		row.Link, row.Download = p.s.link("/view", a), p.s.link("/download", a)
 		if err == nil {
 			row.Size = sizeText(size)
 		}

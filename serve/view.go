@@ -171,6 +171,9 @@ func mediaType(contentType string, first []byte) string {
 	return name
 }
 
+// databaseType describes a database that can be searched (RFC 1738, section 3.8).
+const databaseType = "application/x-wais-source"
+
 // sniffSize is the number of bytes that are read to detect a media type.
 const sniffSize = 512
 
@@ -214,6 +217,9 @@ func (p *page) object(resp *fetch.Response) {
 	case family == "audio", family == "video":
 		resp.Body.Close() // the player sends its own range requests
 		p.put(family, p.s.link("/content", p.address))
+	case kind == databaseType:
+		p.put("tools", tools{Search: p.s.box(p.here, "Search this database", "here")})
+		p.failed = p.text(body, resp.ContentType, fixedWidth)
 	case kind == "application/marc":
 		p.failed = p.marc(body, p.title, resp.Size)
 	case family == "text", family == "message", textTypes[kind],
