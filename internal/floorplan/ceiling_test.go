@@ -24,7 +24,7 @@ var ceilings = map[string]ceiling{
 	"crawl":                  {7300, 57},
 	"protocols":              {35950, 131},
 	"fetch":                  {21450, 283},
-	"fetch/driver":           {2000, 38},
+	"fetch/driver":           {2120, 40},
 	"fetch/uri":              {3050, 40},
 	"fetch/download":         {6100, 31},
 	"internal":               {10600, 0},

@@ -68,7 +68,7 @@ var layers = []layer{
 	}},
 
 	{"driver", []row{
-		{packages: "fetch/driver", imports: []string{"fetch", "fetch/driver/wire"}},
+		{packages: "fetch/driver", imports: []string{"fetch", "fetch/driver/wire", "fetch/uri"}},
 	}},
 
 	// The drivers and the packages next to the client. No driver imports another; it uses

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/httpauth"
 )
@@ -79,7 +80,7 @@ func claimUnasked(ctx context.Context, auth []*authenticator, t *target) error {
 // try reports whether a login may be sent: it was not refused before. It waits for the result of other
 // requests with that login.
 func (a *authenticator) try(ctx context.Context, l *login, realm string, t *target) (bool, error) {
-	refused, end, err := a.driver.verdicts.try(ctx, a.claim(l, realm))
+	refused, end, err := a.driver.tried.Try(ctx, a.claim(l, realm))
 	if err != nil {
 		return false, err
 	}
@@ -97,8 +98,9 @@ func (a *authenticator) endTrials() {
 	a.trials = nil
 }
 
-func (a *authenticator) claim(l *login, realm string) claim {
-	return claim{origin: a.url.Origin(), foreign: a.foreign, realm: realm, user: l.user, password: l.password}
+func (a *authenticator) claim(l *login, realm string) driver.Login {
+	return driver.Login{Origin: a.url.Origin(), Foreign: a.foreign, Realm: realm,
+		User: l.user, Password: l.password}
 }
 
 // logInUnasked takes logins for servers that have not asked, if Options.Unasked is set.
@@ -141,7 +143,7 @@ func (ex *exchange) challenged(ctx context.Context, auth []*authenticator) (bool
 			}
 			if code := ex.resp.StatusCode; a.login != nil && code < 500 &&
 				(code < 400 || a.mechanism != "" || a.login.realm != "") {
-				a.driver.verdicts.record(a.claim(a.login, a.login.realm), true)
+				a.driver.tried.Record(a.claim(a.login, a.login.realm), true)
 			}
 			a.endTrials()
 			continue
@@ -186,9 +188,9 @@ func (a *authenticator) respond(ctx context.Context, ex *exchange) error {
 		a.attempt = 1 // the credentials in the proxy URL were refused
 	}
 	if old != nil && (chal == nil || !chal.Stale) {
-		a.driver.verdicts.record(a.claim(old, ch.Params["realm"]), false)
+		a.driver.tried.Record(a.claim(old, ch.Params["realm"]), false)
 		if a.unasked {
-			a.driver.verdicts.record(a.claim(old, ""), false)
+			a.driver.tried.Record(a.claim(old, ""), false)
 		}
 		a.endTrials()
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/cookies"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/protocols/http/hsts"
 )
 
@@ -89,7 +90,7 @@ type opener struct {
 	Options
 	env      fetch.Env
 	logins   logins
-	verdicts verdicts
+	tried    driver.Logins
 	versions versions
 	closings atomic.Int64 // number of calls of CloseIdleConnections
 	cookies  atomic.Bool  // the jar may have cookies
