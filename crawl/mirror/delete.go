@@ -285,5 +285,17 @@ func (m *mirror) remove(name string, u uri.URI) error {
 		return fileError(err)
 	}
 	m.state.Disclaim(filePrefix + name)
+	if m.d.Client.Traits(u).HasLinks() { // no listing says that the directory exists
+		m.removeEmptyDirs(path.Dir(name))
+	}
 	return nil
+}
+
+func (m *mirror) removeEmptyDirs(dir string) {
+	for ; dir != "."; dir = path.Dir(dir) {
+		info, err := m.d.Root.Lstat(dir)
+		if err != nil || !info.IsDir() || m.d.Root.Remove(dir) != nil {
+			return
+		}
+	}
 }

@@ -3,6 +3,8 @@ package mirror_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -91,5 +93,35 @@ func TestDeleteUnlinked(t *testing.T) {
 				t.Errorf("requests %q, want %q", asks, tt.asks)
 			}
 		})
+	}
+}
+
+// TestDirectoriesOfRemovedPages removes the directories that become empty, but no links to directories.
+func TestDirectoriesOfRemovedPages(t *testing.T) {
+	t.Parallel()
+	texts := map[string]string{"/": `<a href=d/e/x>x</a> <a href=d/y>y</a> <a href=f/g/z>z</a> <a href=h/w>w</a> <a href=l/v>v</a>`,
+		"/d/e/x": "x", "/d/y": "y", "/f/g/z": "z", "/h/w": "w", "/l/v": "v"}
+	site, _ := pages(t, texts)
+	dir := t.TempDir()
+	run(t, dir, site.URL+"/", noHost())
+	for _, err := range []error{
+		os.WriteFile(filepath.Join(dir, "h", "own"), nil, 0o600),
+		os.Rename(filepath.Join(dir, "l"), filepath.Join(dir, "elsewhere")),
+		os.Symlink("elsewhere", filepath.Join(dir, "l")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{"/d/e/x", "/f/g/z", "/h/w", "/l/v"} {
+		delete(texts, path)
+	}
+	opts := noHost()
+	opts.Delete = true
+	run(t, dir, site.URL+"/", opts)
+	for name, want := range map[string]bool{"d/y": true, "d/e": false, "f": false, "h/own": true, "h/w": false, "l": true} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
