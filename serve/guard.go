@@ -38,11 +38,11 @@ func socketOrigin(r *http.Request) string { return "ws" + strings.TrimPrefix(ori
 // templates that escape their data. If escaping fails, the policy still allows only the program's
 // own scripts and no resources of other origins.
 func setSecurityHeaders(w http.ResponseWriter, r *http.Request) {
-	o := origin(r)
+	o, static := origin(r), staticFiles().path
 	h := w.Header()
 	h.Set("Content-Security-Policy", "default-src 'none'; "+
-		"script-src "+o+"/static/app.js; style-src "+o+"/static/app.css; "+
-		"img-src "+o+"/content "+o+"/static/; media-src "+o+"/content; frame-src "+o+"/content; "+
+		"script-src "+o+static+"app.js; style-src "+o+static+"app.css; "+
+		"img-src "+o+"/content data:; media-src "+o+"/content; frame-src "+o+"/content; "+
 		"form-action "+o+"; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")

@@ -39,6 +39,7 @@ func (s *Server) newPage(w http.ResponseWriter, r *http.Request, a address) *pag
 
 type head struct {
 	Title, URL string
+	Static     string // path of the style sheet and the script
 	Up         string // link to the parent; "" if there is none
 	Reload     string
 	Marked     bool
@@ -69,7 +70,8 @@ func (p *page) begin(status int, title string) {
 	}
 	p.begun = true
 	own := p.address.url.IsZero()
-	h := head{Title: fetch.Printable(title), URL: fetch.Printable(p.typed), Own: own, Past: p.s.completions(),
+	h := head{Title: fetch.Printable(title), Static: staticFiles().path,
+		URL: fetch.Printable(p.typed), Own: own, Past: p.s.completions(),
 		Archive: p.s.Archive != nil, Only: p.s.ArchiveOnly, Queue: p.s.Queue != nil,
 		Refresh: p.refresh, Focus: own && !p.refresh}
 	if !h.Own {

@@ -13,7 +13,6 @@ import (
 	"embed"
 	"encoding/base64"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"slices"
 	"strings"
@@ -150,11 +149,7 @@ func New(opts Options) *Server {
 	}
 	s.mux.HandleFunc("GET /content", s.content)
 	s.mux.HandleFunc("POST /submit", s.submit)
-	files, err := fs.Sub(static, "static")
-	if err != nil {
-		panic(err) // the name is fixed
-	}
-	s.mux.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(files)))
+	s.mux.HandleFunc("GET /static/{hash}/{name}", serveStatic)
 	return s
 }
 
@@ -176,9 +171,6 @@ func random(n int) []byte {
 	rand.Read(b) // rand.Read never fails
 	return b
 }
-
-//go:embed static
-var static embed.FS
 
 //go:embed pages
 var pageFiles embed.FS

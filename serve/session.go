@@ -26,6 +26,7 @@ type dialog struct {
 	Off, Only    bool
 	Ticket       string // "" until the user confirms
 	Keys         []key
+	Static       string // path of the script
 }
 
 func (p *page) dialog() dialog {
@@ -33,7 +34,7 @@ func (p *page) dialog() dialog {
 	user, _ := a.url.User()
 	d := dialog{Command: "urlget " + shellQuoted(a.url), Host: fetch.Printable(hostPort(a.url)),
 		Scheme: a.url.Scheme(), User: fetch.Printable(user), Fields: p.s.hiddenFields(a),
-		Off: p.s.Sessions == nil, Only: p.s.ArchiveOnly}
+		Off: p.s.Sessions == nil, Only: p.s.ArchiveOnly, Static: staticFiles().path}
 	if !a.from.IsZero() {
 		d.From = fetch.Printable(a.from.Redacted())
 	}
@@ -79,11 +80,11 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request) {
 		p.offer()
 		return
 	}
-	o, h := origin(r), w.Header()
+	files, h := origin(r)+staticFiles().path, w.Header()
 	h.Set("Content-Security-Policy", strings.NewReplacer(
 		"script-src ", "connect-src "+socketOrigin(r)+"/terminal; "+
-			"script-src "+o+"/static/terminal.js "+o+"/static/screen.js ",
-		"style-src ", "style-src "+o+"/static/terminal.css ").Replace(h.Get("Content-Security-Policy")))
+			"script-src "+files+"terminal.js "+files+"screen.js ",
+		"style-src ", "style-src "+files+"terminal.css ").Replace(h.Get("Content-Security-Policy")))
 	d := p.dialog()
 	d.Ticket, d.Keys = s.tickets.add(a), keysOf(s.Client.Traits(a.url))
 	p.begin(http.StatusOK, titleOf(a.url, s.Client.Traits(a.url)))

@@ -160,8 +160,9 @@ func TestSessions(t *testing.T) {
 	terminal := u.connect(offer)
 	terminal.want(t, http.StatusOK, `aria-label="Type to `+host.Addr+`"`)
 	policy := terminal.header.Get("Content-Security-Policy")
+	files := u.server.URL + strings.TrimSuffix(terminal.find(t, "/terminal.js"), "terminal.js")
 	for _, part := range []string{"default-src 'none'", "connect-src ws" + strings.TrimPrefix(u.server.URL, "http") + "/terminal;",
-		"script-src " + u.server.URL + "/static/terminal.js " + u.server.URL + "/static/screen.js " + u.server.URL + "/static/app.js;"} {
+		"script-src " + files + "terminal.js " + files + "screen.js " + files + "app.js;"} {
 		if !strings.Contains(policy, part) {
 			t.Errorf("the policy has no %q: %s", part, policy)
 		}

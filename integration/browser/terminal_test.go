@@ -129,7 +129,7 @@ func TestTerminalEscapesText(t *testing.T) {
 func TestScreen(t *testing.T) {
 	b := newTab(t, sessions(t))
 	b.terminal(echo)
-	b.run(chromedp.Evaluate[chromedp.Void](`import("/static/screen.js").then(m => window.Terminal = m.Screen)`))
+	b.run(chromedp.Evaluate[chromedp.Void](`import(document.querySelector("script[type=module]").src.replace("terminal", "screen")).then(m => window.Terminal = m.Screen)`))
 	b.until(`window.Terminal !== undefined`)
 	for _, tt := range []struct{ name, sent, want string }{
 		{"text", "one\r\ntwo", "one|two||"},

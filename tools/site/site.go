@@ -94,13 +94,7 @@ func writeStyle(root, dir string) error {
 	if err != nil {
 		return err
 	}
-	var style strings.Builder
-	for line := range strings.Lines(string(text)) {
-		if !strings.Contains(line, "/static/") {
-			style.WriteString(line)
-		}
-	}
-	return os.WriteFile(filepath.Join(dir, "style.css"), []byte(style.String()+own), 0o666)
+	return os.WriteFile(filepath.Join(dir, "style.css"), append(text, own...), 0o666)
 }
 
 // A view is what the layout shows.
