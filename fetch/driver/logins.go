@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,33 +32,49 @@ type Logins struct {
 type verdict struct {
 	accepted bool
 	at       time.Time
+	reply    fetch.Reply // of a refusal
 }
 
 const (
 	maxLogins = 1024
+	maxReply  = 512 // bytes of a reply that are kept
 	// refusalLifetime is the time after which a refused login is sent again, for programs that run for days:
 	// the account may have been unlocked.
 	refusalLifetime = time.Hour
 )
 
-// Send calls send, which sends l and returns an error that matches fetch.ErrAuth if the server refused it.
-// If that happened before, Send returns such an error without calling send. Logins that are not known yet
-// are sent one at a time.
-func (s *Logins) Send(ctx context.Context, l Login, send func() error) error {
+// Send calls send, which sends cred to the server of a URL and returns an error that matches fetch.ErrAuth
+// if the server refused it. If that happened before, Send returns such an error, with the server's reply,
+// without calling send. Logins that are not known yet are sent one at a time.
+func (s *Logins) Send(ctx context.Context, env fetch.Env, server uri.URI, cred fetch.Credential,
+	send func() error) error {
+	l := Login{Origin: server.Origin(), Foreign: env.Foreign(ctx), User: cred.User, Password: cred.Password}
 	refused, end, err := s.Try(ctx, l)
 	if err != nil {
 		return err
 	}
 	defer end()
 	if refused {
-		return &fetch.Error{Code: fetch.ErrAuth,
+		return &fetch.Error{Code: fetch.ErrAuth, Reply: s.reply(l),
 			Err: errors.New("the user name or password was already refused")}
 	}
 	err = send()
-	if err == nil || errors.Is(err, fetch.ErrAuth) {
-		s.Record(l, err == nil)
+	var e *fetch.Error
+	switch {
+	case err == nil:
+		s.Record(l, true)
+	case errors.As(err, &e) && e.Code == fetch.ErrAuth:
+		s.record(l, verdict{reply: e.Reply})
+	case errors.Is(err, fetch.ErrAuth):
+		s.Record(l, false)
 	}
 	return err
+}
+
+func (s *Logins) reply(l Login) fetch.Reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known[l].reply
 }
 
 // Try reports whether l was refused. Otherwise it may be sent. If that was never done, others that call
@@ -96,7 +113,9 @@ func (s *Logins) Try(ctx context.Context, l Login) (refused bool, end func(), er
 
 // Record stores whether a server accepted l. A login that was accepted once stays so: servers also refuse
 // a login for one resource to which the user has no right, or while they are out of order.
-func (s *Logins) Record(l Login, accepted bool) {
+func (s *Logins) Record(l Login, accepted bool) { s.record(l, verdict{accepted: accepted}) }
+
+func (s *Logins) record(l Login, v verdict) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.known == nil {
@@ -109,5 +128,7 @@ func (s *Logins) Record(l Login, accepted bool) {
 			break
 		}
 	}
-	s.known[l] = verdict{accepted || old.accepted, time.Now()}
+	v.at, v.accepted = time.Now(), v.accepted || old.accepted
+	v.reply.Text = strings.Clone(v.reply.Text[:min(len(v.reply.Text), maxReply)])
+	s.known[l] = v
 }

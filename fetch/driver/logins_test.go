@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -24,6 +25,14 @@ func TestLoginsAreBounded(t *testing.T) {
 		t.Errorf("%d logins are remembered", n)
 	}
 }
+
+// own is the Env of requests of the user or, if foreign is set, of somebody else.
+type own struct {
+	fetch.Env
+	foreign bool
+}
+
+func (e own) Foreign(context.Context) bool { return e.foreign }
 
 // TestLoginIsSentOnce checks how often a server receives a login that many requests need at once.
 func TestLoginIsSentOnce(t *testing.T) {
@@ -50,7 +59,7 @@ func TestLoginIsSentOnce(t *testing.T) {
 				sent, results := 0, tt.results
 				for range 8 {
 					group.Go(func() {
-						s.Send(t.Context(), Login{User: "me"}, func() error {
+						s.Send(t.Context(), own{}, uri.MustParse("ftp://h/"), fetch.Credential{}, func() error {
 							time.Sleep(time.Second)
 							mu.Lock()
 							defer mu.Unlock()
@@ -76,21 +85,30 @@ func TestLoginIsSentOnce(t *testing.T) {
 func TestOtherLoginsAreSent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		type login struct {
+			server, user, password string
+			foreign                bool
+		}
 		var s Logins
-		first := Login{Origin: uri.MustParse("ftp://h/").Origin(), User: "me", Password: "wrong"}
-		send := func(l Login) (sent bool) {
-			err := s.Send(t.Context(), l, func() error {
-				sent = true
-				return fetch.ErrAuth
-			})
-			if !errors.Is(err, fetch.ErrAuth) {
+		reply := fetch.Reply{Code: 530, Text: strings.Repeat("no", maxReply)}
+		send := func(l login) (sent bool) {
+			err := s.Send(t.Context(), own{foreign: l.foreign}, uri.MustParse(l.server),
+				fetch.Credential{User: l.user, Password: l.password}, func() error {
+					sent = true
+					return &fetch.Error{Code: fetch.ErrAuth, Reply: reply}
+				})
+			var e *fetch.Error
+			if !errors.As(err, &e) || e.Code != fetch.ErrAuth || e.Reply.Code != 530 {
 				t.Errorf("%+v: %v", l, err)
+			} else if n := len(e.Reply.Text); !sent && n != maxReply {
+				t.Errorf("%d bytes of the reply were kept", n)
 			}
 			return sent
 		}
-		others := []Login{first, first, first, first}
-		others[0].Password, others[1].User, others[2].Foreign = "right", "you", true
-		others[3].Origin = uri.MustParse("ftp://h:2121/").Origin()
+		first := login{server: "ftp://h/", user: "me", password: "wrong"}
+		others := []login{first, first, first, first}
+		others[0].password, others[1].user, others[2].foreign = "right", "you", true
+		others[3].server = "ftp://h:2121/"
 		if !send(first) || send(first) {
 			t.Error("the login was not sent once")
 		}

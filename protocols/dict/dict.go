@@ -47,11 +47,14 @@ func Load(env fetch.Env, reg *fetch.Registry) {
 	reg.Register(fetch.Scheme{
 		Name: "dict", Port: port, Ops: []fetch.Op{fetch.OpGet, fetch.OpList},
 		Summary: "definitions of words, from dictionary servers",
-		Driver:  &opener{env},
+		Driver:  &opener{env: env},
 	})
 }
 
-type opener struct{ env fetch.Env }
+type opener struct {
+	env   fetch.Env
+	tried driver.Logins
+}
 
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	q, err := parseURL(req.URL)
@@ -139,6 +142,7 @@ func (d *opener) login(ctx context.Context, req *fetch.Request, a *response, ban
 			Err:   errors.New("the server does not support logins"), Hint: "remove the user from the URL"}
 	}
 	var refused error
+	greeted := false
 	for attempt := 1; attempt <= maxLogins; attempt++ {
 		cred, err := d.env.Credential(ctx, fetch.Challenge{URL: req.URL, Mechanism: "dict",
 			User: a.query.user, Attempt: attempt})
@@ -148,28 +152,35 @@ func (d *opener) login(ctx context.Context, req *fetch.Request, a *response, ban
 		case err != nil:
 			return err
 		}
-		sum := md5.Sum([]byte(id + cred.Password))
-		line := "AUTH " + quote(a.query.user) + " "
-		if err := a.lines.SendSecret(line+hex.EncodeToString(sum[:]), line+"****"); err != nil {
-			return err
-		}
-		if attempt == 1 {
-			if _, err := a.lines.Reply(); err != nil { // reply to CLIENT
-				return err
-			}
-		}
-		reply, err := a.lines.Reply()
-		if err != nil {
-			return err
-		}
-		if reply.Code == replyAuthenticated {
-			return nil
-		}
-		if refused = failure(reply, a.query); !errors.Is(refused, fetch.ErrAuth) {
+		cred.User = a.query.user
+		refused = d.tried.Send(ctx, d.env, req.URL, cred, func() error {
+			defer func() { greeted = true }()
+			return a.authenticate(id, cred, greeted)
+		})
+		if !errors.Is(refused, fetch.ErrAuth) {
 			return refused
 		}
 	}
 	return refused
+}
+
+// authenticate sends a login. The reply to CLIENT comes before its first one.
+func (a *response) authenticate(id string, cred fetch.Credential, greeted bool) error {
+	sum := md5.Sum([]byte(id + cred.Password))
+	line := "AUTH " + quote(cred.User) + " "
+	if err := a.lines.SendSecret(line+hex.EncodeToString(sum[:]), line+"****"); err != nil {
+		return err
+	}
+	if !greeted {
+		if _, err := a.lines.Reply(); err != nil {
+			return err
+		}
+	}
+	reply, err := a.lines.Reply()
+	if err != nil || reply.Code == replyAuthenticated {
+		return err
+	}
+	return failure(reply, a.query)
 }
 
 // messageID returns the message identifier at the end of a banner, with angle brackets.

@@ -53,6 +53,14 @@ func hangsUp(code int, text string) bool {
 	return code == 421 || code == 500 && strings.HasPrefix(text, "OOPS:")
 }
 
+// isFull reports whether a reply to a login is about the number of users, in the words of ProFTPD, wu-ftpd
+// and IIS, and not about that of failed logins.
+func isFull(text string) bool {
+	return contains(text, []string{"too many", "maximum", "max ", "limit"}) &&
+		contains(text, []string{"user", "client", "connection", "session"}) &&
+		!contains(text, []string{"fail", "attempt", "lock", "password", "incorrect", "denied", "invalid"})
+}
+
 // misconfigured lists words in fatal errors of vsftpd that last until its configuration is changed.
 var misconfigured = []string{
 	"refusing to run", "cannot change directory", "chroot", "config", "bad bool", "unrecognised",
@@ -79,7 +87,12 @@ func classify(r wire.Reply) (code fetch.Code, retry bool) {
 		return fetch.ErrNetwork, true
 	case 426:
 		return fetch.ErrTruncated, true
-	case 430, 530, 532, 331, 332:
+	case 530:
+		if isFull(strings.ToLower(r.Text())) {
+			return fetch.ErrBusy, true
+		}
+		return fetch.ErrAuth, false
+	case 430, 532, 331, 332:
 		return fetch.ErrAuth, false
 	case 431, 522, 533, 534, 535, 536, 537:
 		return fetch.ErrTLS, false

@@ -83,6 +83,7 @@ type opener struct {
 
 	pipelining *pipelining
 	restarts   *restarts
+	tried      driver.Logins
 	// unannounced are the servers with listings that end without close_notify.
 	unannounced *bounded.Set[string]
 }
@@ -202,6 +203,12 @@ func (d *opener) dial(ctx context.Context, t *task) (*session, error) {
 	c := &control{env: d.env, addr: t.addr(), host: t.url.Host, implicit: t.implicit(),
 		pipelining: d.pipelining}
 	s := &session{conversation: c, control: c, opts: &d.opts, restarts: d.restarts}
+	s.sendLogin = func(cred fetch.Credential, send func() error) error {
+		if cred.User == "anonymous" {
+			return send() // its refusal means that the server is full or has no public files
+		}
+		return d.tried.Send(ctx, d.env, t.req.URL, cred, send)
+	}
 	err := s.login(ctx, t, func(user string, attempt int) (fetch.Credential, error) {
 		return d.env.Credential(ctx, fetch.Challenge{URL: t.req.URL, Mechanism: "ftp",
 			User: user, Attempt: attempt})
@@ -284,7 +291,8 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 		return nil, err
 	}
 	r := &dryRun{tls: t.implicit()}
-	s := &session{conversation: r, opts: &d.opts}
+	s := &session{conversation: r, opts: &d.opts,
+		sendLogin: func(_ fetch.Credential, send func() error) error { return send() }}
 	ctx := context.Background()
 	err = s.login(ctx, t, func(user string, _ int) (fetch.Credential, error) {
 		if !t.url.Login.HasName {

@@ -19,6 +19,8 @@ type session struct {
 	control  *control // equal to conversation; nil in a dry run
 	opts     *Options
 	restarts *restarts // of the driver
+	// sendLogin calls send, unless the server has refused the login before.
+	sendLogin func(cred fetch.Credential, send func() error) error
 
 	private  bool            // data connections use TLS
 	typ      string          // current TYPE; "" is the default, ASCII Non-print; or unknownType
@@ -145,7 +147,11 @@ func (s *session) identify(cred fetch.Credential, ask func() (fetch.Credential, 
 			}
 			cred.Password, cred.Account = answer.Password, answer.Account
 		}
-		if reply, err = s.ask(step{line: "PASS " + cred.Password, shown: "PASS ****"}, 332, 202); err != nil {
+		err = s.sendLogin(cred, func() (err error) {
+			reply, err = s.ask(step{line: "PASS " + cred.Password, shown: "PASS ****"}, 332, 202)
+			return err
+		})
+		if err != nil {
 			if cred.User == "anonymous" {
 				return err // its password is no secret
 			}

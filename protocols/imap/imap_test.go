@@ -295,8 +295,8 @@ func TestLogin(t *testing.T) {
 func TestLoginAttemptsAreLimited(t *testing.T) {
 	t.Parallel()
 	s := imapd.Start(t, imapd.Options{User: "joe", Password: "secret"})
-	wrong := fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
-		return fetch.Credential{User: "joe", Password: "wrong"}, nil
+	wrong := fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
+		return fetch.Credential{User: "joe", Password: fmt.Sprint("wrong", ch.Attempt)}, nil
 	})
 	c := drive.Client(t, &fetch.Options{Credentials: wrong}, With(Options{AllowPlaintext: true}))
 	drive.Fails(t, c, "imap://"+s.Addr+"/x", fetch.ErrAuth)

@@ -21,7 +21,7 @@ func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session)
 	if !plain && s.caps["LOGINDISABLED"] {
 		return fetch.ErrAuth.Errorf("the server supports neither PLAIN nor LOGIN")
 	}
-	err := s.LogIn(ctx, srv, "imap", mailsession.MaxLogins, func(cred fetch.Credential) error {
+	err := s.LogIn(ctx, srv, "imap", mailsession.MaxLogins, &d.tried, func(cred fetch.Credential) error {
 		if plain {
 			return s.authenticatePlain(cred)
 		}

@@ -33,7 +33,7 @@ func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 // With returns a loader that registers the driver with opts.
 func With(opts Options) fetch.Loader {
 	return func(env fetch.Env, reg *fetch.Registry) {
-		d := &opener{env, opts}
+		d := &opener{env: env, opts: opts}
 		s := fetch.Scheme{Name: "ldap", Port: port, Ops: []fetch.Op{fetch.OpGet, fetch.OpList},
 			Summary: "entries of a directory, as LDIF", Driver: d}
 		reg.Register(s)
@@ -43,8 +43,9 @@ func With(opts Options) fetch.Loader {
 }
 
 type opener struct {
-	env  fetch.Env
-	opts Options
+	env   fetch.Env
+	opts  Options
+	tried driver.Logins
 }
 
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
@@ -140,7 +141,8 @@ func (d *opener) bind(ctx context.Context, req *fetch.Request, q query, s *sessi
 			// section 5.1.2).
 			return fetch.ErrAuth.Errorf("the password is empty")
 		}
-		refused = s.bind(user, cred.Password)
+		refused = d.tried.Send(ctx, d.env, req.URL, fetch.Credential{User: user, Password: cred.Password},
+			func() error { return s.bind(user, cred.Password) })
 		if !errors.Is(refused, fetch.ErrAuth) {
 			return refused
 		}

@@ -30,7 +30,7 @@ func (d *opener) login(ctx context.Context, t *target, s *session) error {
 		}
 		limit = 1 // only the first credential comes from the URL
 	}
-	err := s.LogIn(ctx, t.server(), "nntp", limit, s.authenticate)
+	err := s.LogIn(ctx, t.server(), "nntp", limit, &d.tried, s.authenticate)
 	if err == nil && s.caps != nil {
 		return s.capabilities() // a login changes them (RFC 4643, section 2.2)
 	}

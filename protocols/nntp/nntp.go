@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/bounded"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
@@ -65,9 +66,10 @@ func With(opts Options) fetch.Loader {
 }
 
 type opener struct {
-	env  fetch.Env
-	opts Options
-	pool *mailsession.Pool[*session]
+	env   fetch.Env
+	opts  Options
+	pool  *mailsession.Pool[*session]
+	tried driver.Logins
 	// warnedServers contains the servers for which a plaintext password has been logged.
 	warnedServers *bounded.Set[string]
 	// defaultServer returns the URL of the default server.

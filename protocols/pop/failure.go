@@ -16,6 +16,9 @@ func failure(desc, text string) *fetch.Error {
 	}
 	code, _, _ := strings.Cut(strings.TrimPrefix(strings.ToUpper(text), "["), "]")
 	if !strings.HasPrefix(text, "[") {
+		if isLocked(strings.ToLower(text)) {
+			e.Code, e.Retry = fetch.ErrBusy, true
+		}
 		return e
 	}
 	switch {
@@ -27,6 +30,13 @@ func failure(desc, text string) *fetch.Error {
 		e.Code = fetch.ErrAuth
 	}
 	return e
+}
+
+// isLocked reports whether another session has the mailbox (RFC 1939, section 4), in the words of servers
+// without response codes.
+func isLocked(text string) bool {
+	return (strings.Contains(text, "maildrop") || strings.Contains(text, "mailbox")) &&
+		(strings.Contains(text, "lock") || strings.Contains(text, "in use") || strings.Contains(text, "busy"))
 }
 
 func isRefusal(err error) bool { return mailsession.Refusal(err) != nil }

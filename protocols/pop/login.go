@@ -29,7 +29,7 @@ func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session)
 	if err := s.CheckPlaintext(d.opts.AllowPlaintext || method == apopMechanism, "pop"); err != nil {
 		return err
 	}
-	return s.LogIn(ctx, srv, "pop", mailsession.MaxLogins,
+	return s.LogIn(ctx, srv, "pop", mailsession.MaxLogins, &d.tried,
 		func(cred fetch.Credential) error { return s.authenticate(method, cred) })
 }
 

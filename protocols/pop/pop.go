@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -52,9 +53,10 @@ func With(opts Options) fetch.Loader {
 }
 
 type opener struct {
-	env  fetch.Env
-	opts Options
-	pool *mailsession.Pool[*session]
+	env   fetch.Env
+	opts  Options
+	pool  *mailsession.Pool[*session]
+	tried driver.Logins
 }
 
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {

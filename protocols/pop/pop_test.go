@@ -3,6 +3,7 @@ package pop
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -162,6 +163,8 @@ func TestLogin(t *testing.T) {
 		"old server":                {server: popd.Options{Old: true}, client: Options{AllowPlaintext: true}, log: "CAPA USER PASS"},
 		"wrong password":            {server: popd.Options{TLS: serverTLS}, url: "pop://joe:wrong@$/2", password: "wrong", code: fetch.ErrAuth, log: "CAPA STLS CAPA USER PASS USER PASS"},
 		"no credentials":            {server: popd.Options{TLS: serverTLS}, password: "-", code: fetch.ErrAuth, log: "CAPA STLS CAPA"},
+		"locked, without a code":    {server: popd.Options{TLS: serverTLS, Replies: map[string]string{"PASS": "-ERR Unable to lock maildrop: Mailbox is locked by POP server\r\n"}}, code: fetch.ErrBusy, log: "CAPA STLS CAPA USER PASS"},
+		"locked account":            {server: popd.Options{TLS: serverTLS, Replies: map[string]string{"PASS": "-ERR account locked\r\n"}}, code: fetch.ErrAuth, log: "CAPA STLS CAPA USER PASS"},
 		"locked maildrop":           {server: popd.Options{TLS: serverTLS, Replies: map[string]string{"PASS": "-ERR [IN-USE] locked\r\n"}}, code: fetch.ErrBusy, log: "CAPA STLS CAPA USER PASS"},
 		"server error":              {server: popd.Options{TLS: serverTLS, Replies: map[string]string{"PASS": "-ERR [SYS/PERM] broken\r\n"}}, code: fetch.ErrServer, log: "CAPA STLS CAPA USER PASS"},
 		"line end in the user name": {server: popd.Options{}, client: Options{AllowPlaintext: true}, password: "evil", code: fetch.ErrURL, log: "CAPA"},
@@ -179,7 +182,7 @@ func TestLogin(t *testing.T) {
 			case "evil":
 				o.Credentials = drive.Credentials(fetch.Credential{User: "joe\r\nDELE 1", Password: "secret"})
 			case "wrong":
-				o.Credentials = drive.Credentials(fetch.Credential{User: "joe", Password: "wrong"})
+				o.Credentials = drive.Credentials(fetch.Credential{User: "joe", Password: "wrong, too"})
 			}
 			s := popd.Start(t, tt.server)
 			c := drive.Client(t, o, With(tt.client))
@@ -211,8 +214,8 @@ func TestLogin(t *testing.T) {
 func TestLoginAttemptsAreLimited(t *testing.T) {
 	t.Parallel()
 	s := popd.Start(t, popd.Options{User: "joe", Password: "secret"})
-	wrong := fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
-		return fetch.Credential{User: "joe", Password: "wrong"}, nil
+	wrong := fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
+		return fetch.Credential{User: "joe", Password: fmt.Sprint("wrong", ch.Attempt)}, nil
 	})
 	c := drive.Client(t, &fetch.Options{Credentials: wrong}, With(Options{AllowPlaintext: true}))
 	drive.Fails(t, c, "pop://"+s.Addr+"/1", fetch.ErrAuth)

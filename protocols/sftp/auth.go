@@ -30,6 +30,9 @@ type login struct {
 	hasCredential bool     // a key or a password was available
 	offered       int      // keys that may be tried
 	passwords     []string // the passwords so far, one per attempt
+	trial         *trial   // of the last one; nil if its result is known
+	questioned    bool     // the server has asked for something else, whose answer may be the wrong one
+	already       bool     // a password was not sent, because the server refused it before
 	unanswered    string   // a prompt that got no response
 	isPending     bool     // a password was sent, and the server has not asked for another
 	expired       bool     // the server asks for a new password
@@ -120,33 +123,16 @@ func (l *login) request(ch fetch.Challenge) (fetch.Credential, error) {
 	return cred, err
 }
 
-// Both authentication methods use the same sequence of passwords.
-func (l *login) secret(prompt string, attempt int) (string, error) {
-	for len(l.passwords) < attempt {
-		cred, err := l.credential(prompt, len(l.passwords)+1)
-		if err != nil {
-			return "", err
-		}
-		if cred.User != "" && cred.User != l.hop.user {
-			return "", fetch.ErrAuth // for another user
-		}
-		if cred.Password == "" {
-			return "", fetch.ErrAuth
-		}
-		l.passwords = append(l.passwords, cred.Password)
-	}
-	l.hasCredential = true
-	return l.passwords[attempt-1], nil
-}
-
 // password returns the callback of the method "password" (RFC 4252, section 8).
 func (l *login) password() func() (string, error) {
-	attempt := 0
+	attempt, calls := 0, 0
 	return func() (string, error) {
-		attempt++
-		l.traceLine(true, "password ****")
-		secret, err := l.secret("", attempt)
-		l.isPending = err == nil && attempt < maxTries
+		calls++
+		secret, err := l.secret(passwordMethod, "", &attempt)
+		if err == nil {
+			l.traceLine(true, "password ****")
+		}
+		l.isPending = err == nil && calls < maxTries
 		return secret, err
 	}
 }
@@ -155,9 +141,10 @@ func (l *login) password() func() (string, error) {
 // more attempts were allowed, the server answered neither with a success nor with a failure. The
 // only other response is a request to change the password (RFC 4252, section 8).
 func (l *login) afterMethod(done *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
-	if l.isPending && slices.Contains(done.TriedMethods, "password") {
+	if l.isPending && slices.Contains(done.TriedMethods, passwordMethod) {
 		l.expired = true
 	}
+	l.settleMethod(done)
 	return nil, nil
 }
 
@@ -179,9 +166,10 @@ func (l *login) interactive() ssh.KeyboardInteractiveChallenge {
 			var response string
 			var err error
 			if prompt.IsPassword(q) && !echos[i] {
-				attempt++
-				response, err = l.secret(q, attempt)
+				response, err = l.secret(interactiveMethod, q, &attempt)
 			} else {
+				l.settle(unclear)
+				l.questioned = true
 				questions[q]++
 				response, err = l.response(q, questions[q])
 			}
@@ -208,6 +196,9 @@ func (l *login) loginError(reply fetch.Reply) error {
 	case l.unanswered != "":
 		e.Err = fmt.Errorf("the server asks %q, which is not a prompt for a password", l.unanswered)
 		e.Hint = "answer it in a terminal"
+	case l.already && !l.hasCredential:
+		e.Reason, e.Hint = fetch.Reason{}, ""
+		e.Err = fmt.Errorf("the password of %s was already refused", l.hop.user)
 	case !l.hasCredential:
 		e.Err = fmt.Errorf("no private key and no password to log in as %s", l.hop.user)
 	case reply.Text != "" && l.offered > 1:

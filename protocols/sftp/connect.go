@@ -162,9 +162,11 @@ func (d *opener) handshake(l *chain, lg *login) error {
 	hello := &greeting{Conn: l.raw}
 	conn, chans, reqs, err := ssh.NewClientConn(hello, lg.hop.addr(), cfg)
 	lg.done()
+	defer lg.settle(unclear)
 	if err != nil {
 		return lg.handshakeError(err, hello.text())
 	}
+	lg.settle(accepted)
 	l.ssh = conn
 	go ssh.DiscardRequests(reqs)
 	go func() {
@@ -289,6 +291,7 @@ func (l *login) handshakeError(err error, greeting string) error {
 	case errors.As(err, &negotiation):
 		return l.negotiationError(negotiation)
 	case disconnected && message.isLogin():
+		l.settle(refused)
 		return l.loginError(fetch.Reply{Code: message.reason, Text: message.text})
 	case disconnected:
 		return message.failure()

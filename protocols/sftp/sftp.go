@@ -93,6 +93,8 @@ type opener struct {
 	opts Options
 	pool *driver.Pool[key, *slot]
 
+	tried driver.Logins
+
 	mu     sync.Mutex
 	groups map[scopedKey]*group
 	// knownHostsMu is held while adding a key to a known_hosts file.

@@ -143,7 +143,8 @@ func (d *opener) login(ctx context.Context, s *session, t *target) error {
 		if a.User == "" {
 			a.User = user
 		}
-		err = s.setup(a, false)
+		name := fetch.Credential{User: a.Domain + ";" + a.User, Password: a.Password}
+		err = d.tried.Send(ctx, d.env, t.url, name, func() error { return s.setup(a, false) })
 		if s.err != nil || !errors.Is(err, fetch.ErrAuth) ||
 			errors.Is(err, errGuest) || errors.Is(err, errAccount) {
 			return err

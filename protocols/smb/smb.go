@@ -65,6 +65,8 @@ const (
 type opener struct {
 	env  fetch.Env
 	pool *driver.Pool[key, *session]
+
+	tried driver.Logins
 }
 
 func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -59,8 +60,8 @@ func TestLogins(t *testing.T) {
 		}
 	}
 	tries := s.Logins()
-	always := fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
-		return fetch.Credential{User: `dom\joe`, Password: "wrong"}, nil
+	always := fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
+		return fetch.Credential{User: `dom\joe`, Password: fmt.Sprint("wrong", ch.Attempt)}, nil
 	})
 	if _, err := get(t, &fetch.Options{Credentials: always}, "smb://"+s.Addr+"/share/dir/file.txt"); !errors.Is(err, fetch.ErrAuth) || s.Logins()-tries != maxLogins {
 		t.Errorf("after %d: %v", s.Logins()-tries, err)
@@ -76,8 +77,8 @@ func TestReasonsOfRefusedLogins(t *testing.T) {
 		smb2.StatusPasswordExpired: 1, smb2.StatusPasswordMustChange: 1, smb2.StatusAccountDisabled: 1, smb2.StatusAccountExpired: 1,
 	} {
 		s := smbd.Start(t, smbd.Options{Tree: tree, Refusal: status})
-		always := fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
-			return fetch.Credential{User: "joe", Password: "wrong"}, nil
+		always := fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
+			return fetch.Credential{User: "joe", Password: fmt.Sprint("wrong", ch.Attempt)}, nil
 		})
 		_, err := get(t, &fetch.Options{Credentials: always}, "smb://"+s.Addr+"/share/dir/file.txt")
 		if !errors.Is(err, fetch.ErrAuth) || !strings.Contains(err.Error(), status.String()) || s.Logins() != tries {

@@ -53,12 +53,17 @@ type session struct {
 // dial sends credentials only after the server has rejected a session without them.
 func (d *opener) dial(ctx context.Context, t *target) (*session, error) {
 	s, err := d.begin(ctx, t, nil)
-	for attempt := 1; errors.Is(err, errRejected) && attempt <= maxLogins; attempt++ {
+	for attempt := 1; attempt <= maxLogins && (errors.Is(err, errRejected) ||
+		attempt > 1 && errors.Is(err, fetch.ErrAuth)); attempt++ {
 		login, refusal := d.login(ctx, t, attempt, err)
 		if refusal != nil {
 			return nil, refusal
 		}
-		s, err = d.begin(ctx, t, login)
+		err = d.tried.Send(ctx, d.env, t.url, fetch.Credential{User: login.User, Password: login.Password},
+			func() (err error) {
+				s, err = d.begin(ctx, t, login)
+				return err
+			})
 	}
 	return s, err
 }

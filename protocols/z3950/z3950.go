@@ -65,6 +65,8 @@ type opener struct {
 	env  fetch.Env
 	opts Options
 	pool *driver.Pool[serverKey, *session]
+
+	tried driver.Logins
 }
 
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // MaxLogins limits the logins tried.
@@ -23,9 +24,9 @@ func (s *Session) CheckPlaintext(allowed bool, scheme string) error {
 		Reason: fetch.Reason{Kind: fetch.ReasonPlaintext}, Hint: "use " + scheme + "s"}
 }
 
-// LogIn calls try with credentials, and again with others while the server refuses them, up to
-// limit times.
-func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, limit int,
+// LogIn calls try with credentials that are not known to be refused, and again with others while the
+// server refuses them, up to limit times.
+func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, limit int, tried *driver.Logins,
 	try func(fetch.Credential) error) error {
 	var refused fetch.Reply
 	for attempt := 1; ; attempt++ {
@@ -43,13 +44,16 @@ func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, limi
 		default:
 			return err
 		}
-		err = try(cred)
+		err = tried.Send(ctx, s.env, srv.Login, cred, func() error {
+			err := try(cred)
+			if e := Refusal(err); e != nil && e.Code == fetch.ErrRefused {
+				e.Code = fetch.ErrAuth // many servers give no reason
+			}
+			return err
+		})
 		e := Refusal(err)
 		if e == nil {
 			return err
-		}
-		if e.Code == fetch.ErrRefused {
-			e.Code = fetch.ErrAuth // many servers give no reason
 		}
 		if cred.Password != "" {
 			e.Reply.Text = strings.ReplaceAll(e.Reply.Text, cred.Password, "****")
