@@ -52,7 +52,7 @@ func RunDrips(t testing.TB, d Drips) {
 	t.Helper()
 	label := fmt.Sprintf("fetchtest-drips-%d-", caseID.Add(1))
 	pprof.Do(t.Context(), pprof.Labels("fetchtest", label), func(context.Context) { d.run(t) })
-	ct := &caseTest{TB: t, timeout: 20 * time.Second}
+	ct := &caseTest{TB: t, timeout: 2 * time.Minute}
 	ct.until(func() string { return goroutinesWith(label) },
 		"goroutines have not ended after their client was closed")
 }

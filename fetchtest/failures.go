@@ -69,7 +69,7 @@ func RunFailures(t testing.TB, f Failures) {
 	t.Helper()
 	label := fmt.Sprintf("fetchtest-failures-%d-", caseID.Add(1))
 	pprof.Do(t.Context(), pprof.Labels("fetchtest", label), func(context.Context) { f.run(t) })
-	ct := &caseTest{TB: t, timeout: 20 * time.Second}
+	ct := &caseTest{TB: t, timeout: 2 * time.Minute}
 	ct.until(func() string { return goroutinesWith(label) },
 		"goroutines have not ended after their client was closed")
 }

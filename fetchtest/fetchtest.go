@@ -96,7 +96,7 @@ func Run(t *testing.T, h Harness) {
 	site := h.Start(t, tree)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			ct := &caseTest{TB: t, h: h, site: site, tree: tree, timeout: 20 * time.Second}
+			ct := &caseTest{TB: t, h: h, site: site, tree: tree, timeout: 2 * time.Minute}
 			ct.run(c)
 		})
 	}
