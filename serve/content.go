@@ -167,7 +167,11 @@ func document(resp *fetch.Response) (kind string, body *bufio.Reader, err error)
 		return "", nil, err
 	}
 	body = bufio.NewReaderSize(resp.Body, maxHead)
-	first, err := body.Peek(sniffSize)
+	need := 1
+	if mediaType(resp.ContentType, nil) != resp.ContentType { // it may have to be detected
+		need = sniffSize
+	}
+	first, err := body.Peek(need)
 	if err != nil && err != io.EOF {
 		return "", nil, err
 	}

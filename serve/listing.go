@@ -3,10 +3,10 @@ package serve
 import (
 	"iter"
 	"net/http"
-	"net/mail"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
 )
@@ -55,9 +55,10 @@ type listing struct {
 
 func (p *page) listing(resp *fetch.Response) {
 	q := p.r.URL.Query()
-	in := newEntryReader(resp.Entries)
+	in := newEntryReader(resp.Entries, resp.Body)
 	defer in.stop()
-	in.peek(maxPeek)
+	p.await(func() { in.peek(1, nil) })
+	in.peek(maxPeek, time.After(p.s.delay))
 	if len(in.first) == 0 && in.err != nil {
 		p.fail(in.err)
 		return
@@ -71,7 +72,7 @@ func (p *page) listing(resp *fetch.Response) {
 	l.inspect(in.first)
 	l.choose(q.Get("layout"))
 	if l.layout == asTable && l.sort == "" && p.s.Client.Traits(p.here.url).Tree {
-		if in.peek(maxDefaultSorted + 1); in.complete {
+		if in.peek(maxDefaultSorted+1, time.After(5*p.s.delay)); in.complete {
 			slices.SortStableFunc(in.first, compareNames)
 		} else if !slices.Contains(l.choices, q.Get("layout")) {
 			l.layout = asList
@@ -81,9 +82,9 @@ func (p *page) listing(resp *fetch.Response) {
 	p.views(resp)
 	p.put("tools", l.tools())
 	if l.layout == asThreads {
-		l.threads(in.all())
+		l.threads(in.all(p.flush))
 	} else {
-		l.write(in.all())
+		l.write(in.all(p.flush))
 	}
 	p.failed = in.err
 	p.s.readings.add(l.reading)
@@ -92,57 +93,6 @@ func (p *page) listing(resp *fetch.Response) {
 		Filter       bool
 		Words        string
 	}{l.shown, l.total, l.filter != "", fetch.Printable(l.words)})
-}
-
-// An entryReader reads the first entries before the others.
-type entryReader struct {
-	next     func() (fetch.Entry, error, bool)
-	stop     func()
-	first    []fetch.Entry
-	complete bool  // first has all entries
-	err      error // ends the entries
-}
-
-func newEntryReader(entries iter.Seq2[fetch.Entry, error]) *entryReader {
-	next, stop := iter.Pull2(entries)
-	return &entryReader{next: next, stop: stop}
-}
-
-// read returns the next entry that is not in first.
-func (in *entryReader) read() (e fetch.Entry, ok bool) {
-	if in.err != nil {
-		return e, false
-	}
-	e, in.err, ok = in.next()
-	if sent, err := mail.ParseDate(textOf(e.Facts(), "date")); err == nil {
-		e.ModTime = sent // of a message, instead of its arrival
-	}
-	return e, ok && in.err == nil
-}
-
-// peek reads entries until first has n of them.
-func (in *entryReader) peek(n int) {
-	for len(in.first) < n && !in.complete {
-		e, ok := in.read()
-		if in.complete = !ok; ok {
-			in.first = append(in.first, e)
-		}
-	}
-}
-
-func (in *entryReader) all() iter.Seq[fetch.Entry] {
-	return func(yield func(fetch.Entry) bool) {
-		for _, e := range in.first {
-			if !yield(e) {
-				return
-			}
-		}
-		for e, ok := in.read(); ok; e, ok = in.read() {
-			if !yield(e) {
-				return
-			}
-		}
-	}
 }
 
 // inspect chooses the columns and the applicable layouts by the facts of the first entries.

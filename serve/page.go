@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -27,6 +28,8 @@ type page struct {
 	sections []section // table of contents
 	posted   bool      // the content is the response to a form and cannot be retrieved again
 	begun    bool
+	started  time.Time
+	waiting  bool   // the page says that it waits
 	refresh  bool   // load the page again in two seconds
 	failed   error  // error after the page was begun
 	class    string // class of the error that the page shows
@@ -34,7 +37,7 @@ type page struct {
 
 func (s *Server) newPage(w http.ResponseWriter, r *http.Request, a address) *page {
 	return &page{s: s, w: w, r: r, out: bufio.NewWriterSize(w, 32<<10), conversation: &conversation{},
-		address: a, here: a}
+		address: a, here: a, started: time.Now()}
 }
 
 type head struct {
@@ -291,42 +294,56 @@ const (
 	progressInterval = time.Second
 )
 
-// fetch retrieves the resource of the page. If that takes longer than p.s.delay, it begins the page
-// and shows progress.
-func (p *page) fetch(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
-	type result struct {
-		resp *fetch.Response
-		err  error
+// fetch retrieves the resource of the page.
+func (p *page) fetch(ctx context.Context, req *fetch.Request) (resp *fetch.Response, err error) {
+	p.await(func() {
+		resp, err = p.s.do(context.WithValue(ctx, conversationKey{}, p.conversation), p.address, req)
+	})
+	if err == nil {
+		p.setBase(resp)
 	}
-	done := make(chan result, 1)
+	return resp, err
+}
+
+// await calls read. If that takes longer than p.s.delay, it begins the page and shows progress: what is
+// waited for, for how long, and a link that stops it because it leaves the page.
+func (p *page) await(read func()) {
+	done := make(chan struct{})
 	go func() {
-		resp, err := p.s.do(context.WithValue(ctx, conversationKey{}, p.conversation), p.address, req)
-		done <- result{resp, err}
+		defer close(done)
+		read()
 	}()
 	timer := time.NewTimer(p.s.delay)
 	defer timer.Stop()
-	shown := ""
 	for {
 		select {
-		case res := <-done:
-			if res.err == nil {
-				p.setBase(res.resp)
-			}
-			return res.resp, res.err
+		case <-done:
+			return
 		case <-timer.C:
-			if !p.begun {
-				p.begin(http.StatusOK, p.address.url.Redacted())
-				p.put("waiting", fetch.Printable(p.address.url.Host()))
-			}
-			if last := p.conversation.last(); last != shown {
-				shown = last
-				p.put("latest", shown)
-			}
-			if p.out.Flush() == nil {
-				http.NewResponseController(p.w).Flush()
-			}
+			p.progress()
 			timer.Reset(progressInterval)
 		}
+	}
+}
+
+func (p *page) progress() {
+	if p.out.Flush() != nil {
+		return // the browser is gone, which ends what is waited for
+	}
+	if !p.begun {
+		p.begin(http.StatusOK, p.address.url.Redacted())
+	}
+	if !p.waiting {
+		p.waiting = true
+		p.put("waiting", fetch.Printable(p.address.url.Host()))
+	}
+	stop := address{url: p.address.from, at: p.address.at, live: p.address.live}
+	p.put("latest", struct {
+		Text, Stop string
+		Seconds    int
+	}{p.conversation.last(), cmp.Or(p.s.linkTo(stop), "/"), int(time.Since(p.started).Seconds())})
+	if p.out.Flush() == nil {
+		http.NewResponseController(p.w).Flush()
 	}
 }
 

@@ -415,15 +415,7 @@ func slowPage(t *testing.T, answer http.HandlerFunc) string {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	var text strings.Builder
-	buf := make([]byte, 1024)
-	for !strings.Contains(text.String(), "Waiting for 127.0.0.1") {
-		n, err := resp.Body.Read(buf)
-		text.Write(buf[:n])
-		if err != nil {
-			t.Fatalf("%v after %s", err, text.String())
-		}
-	}
+	until(t, resp.Body, "Waiting for 127.0.0.1", ">Stop</a>")
 	close(release)
 	rest, err := io.ReadAll(resp.Body)
 	if err != nil {
@@ -431,6 +423,79 @@ func slowPage(t *testing.T, answer http.HandlerFunc) string {
 	}
 	return string(rest)
 }
+
+// until reads a page until it has all texts.
+func until(t *testing.T, body io.Reader, texts ...string) {
+	t.Helper()
+	var text strings.Builder
+	buf := make([]byte, 1024)
+	for _, want := range texts {
+		for !strings.Contains(text.String(), want) {
+			n, err := body.Read(buf)
+			text.Write(buf[:n])
+			if err != nil && !strings.Contains(text.String(), want) {
+				t.Fatalf("%v after %s", err, text.String())
+			}
+		}
+	}
+}
+
+// What has arrived is shown before the rest, of documents and of listings.
+func TestSlowContentIsShownAsItArrives(t *testing.T) {
+	t.Parallel()
+	for name, rest := range map[string]string{"x-slow:/text": "The rest.", "x-slow:/list": "third"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			release := make(chan struct{})
+			u := start(t)
+			u.replace(slow(release))
+			u.serve.SetDelay(time.Millisecond)
+			r := u.request(http.MethodPost, "/go", strings.NewReader(url.Values{"url": {name}}.Encode()))
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			r.Header.Set("Origin", u.server.URL)
+			resp, err := u.http.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			until(t, resp.Body, "first", "second")
+			close(release)
+			until(t, resp.Body, rest, "</html>")
+		})
+	}
+}
+
+// slow returns a loader of a scheme whose responses have two lines, and a third after the release.
+func slow(release <-chan struct{}) fetch.Loader {
+	return func(_ fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{Name: "x-slow", Ops: []fetch.Op{fetch.OpGet, fetch.OpList}, Driver: fetch.DriverFunc(
+			func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+				late := func() (int, error) { <-release; return 0, io.EOF }
+				resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindObject, ContentType: "text/plain", Size: -1},
+					Body: io.NopCloser(io.MultiReader(strings.NewReader("The first\nThe second\n"), readFunc(late), strings.NewReader("The rest.\n")))}
+				if req.URL.Path() == "/list" {
+					resp.Kind = fetch.KindListing
+					resp.Parse = func(io.Reader) iter.Seq2[fetch.Entry, error] {
+						return func(yield func(fetch.Entry, error) bool) {
+							for _, name := range []string{"first", "second", "third"} {
+								if name == "third" {
+									<-release
+								}
+								if !yield(fetch.Entry{Name: name, Kind: fetch.EntryObject, Size: -1}, nil) {
+									return
+								}
+							}
+						}
+					}
+				}
+				return resp, nil
+			})})
+	}
+}
+
+type readFunc func() (int, error)
+
+func (f readFunc) Read([]byte) (int, error) { return f() }
 
 func TestTruncatedContentIsReported(t *testing.T) {
 	t.Parallel()

@@ -63,6 +63,9 @@ func (p *page) text(r io.Reader, contentType string, style textStyle) error {
 	var err error
 	for err == nil {
 		var line []byte
+		if in.Buffered() == 0 && lines > 0 {
+			p.flush() // the next read may wait
+		}
 		line, err = in.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
 			err = nil
@@ -75,9 +78,7 @@ func (p *page) text(r io.Reader, contentType string, style textStyle) error {
 			}
 			p.put(name, p.pieces(text))
 		}
-		if lines++; lines == maxPeek {
-			p.flush()
-		}
+		lines++
 	}
 	p.put("textend", nil)
 	if limited.N <= 0 {

@@ -226,7 +226,7 @@ func (s *Server) searchText(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	found, total, partial, err := s.Search(r.Context(), words, maxFound, func(done, total int) {
-		p.put("latest", fmt.Sprintf("Reading the archive: %d of %d", done, total))
+		p.put("reading", fmt.Sprintf("Reading the archive: %d of %d", done, total))
 		p.flush()
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -184,7 +185,10 @@ var textTypes = map[string]bool{
 }
 
 func (p *page) object(resp *fetch.Response) {
-	kind, body, err := document(resp)
+	var kind string
+	var body *bufio.Reader
+	var err error
+	p.await(func() { kind, body, err = document(resp) })
 	if err != nil {
 		p.fail(err)
 		return

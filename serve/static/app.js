@@ -22,6 +22,11 @@ if (filter) {
 
 const focusAddress = () => { const url = document.getElementById("url"); url.focus(); url.select(); };
 
+// Stop keeps what has arrived.
+document.addEventListener("click", (event) => {
+  if (event.target.closest("[data-stop]")) { event.preventDefault(); window.stop(); }
+});
+
 // The button of an error page selects the address.
 const edit = document.querySelector("[data-edit]");
 if (edit) edit.addEventListener("click", (event) => { event.preventDefault(); focusAddress(); });
