@@ -43,6 +43,6 @@ func TestPagesShowTheCommand(t *testing.T) {
 	site := web(t, "text/plain", "A text.")
 	u := start(t)
 	u.open(site.URL+"/pears?a=1&b='$(id)'").want(t, http.StatusOK,
-		"<code>urlget -c &#39;"+site.URL+"/pears?a=1&amp;b=%27$(id)%27&#39;</code>")
+		"<code class=\"copy\">urlget -c &#39;"+site.URL+"/pears?a=1&amp;b=%27$(id)%27&#39;</code>")
 	u.open("file://"+t.TempDir()+"/").without(t, "urlget -c")
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -12,18 +13,22 @@ import (
 
 type failure struct {
 	Title, Class, Message, Hint string
-	Sentence                    string // the cause and a next step; "" if the message is shown instead
+	Kicker                      string // above the title, on a page of the server itself
+	Advice                      string // a next step; "" if the message is shown instead
+	Late                        bool   // the page has another heading
 	Request                     string // what the server asks for; "" if it is an error
 	Secure, SecureName          string // link to the scheme with TLS, and its text
 	Body                        string // body of the server's error response, as text
 	Search                      *searchBox
 	Questions                   []question
 	Form                        fetch.Form
-	Fields                      []field // the signed address, for forms
-	Login                       string  // host that requires a login; "" if a login does not help
-	Retry, Up                   string  // links
-	Identities                  string  // link to the choice of an identity
-	Own                         bool    // on a page of the server itself
+	Fields                      []field       // the signed address, for forms
+	Login                       string        // host that requires a login; "" if a login does not help
+	Retry, Up, Archive          string        // links
+	Identities                  string        // link to the choice of an identity
+	Known                       []identityRow // identities to choose with one click
+	Server                      string        // that gets the identity
+	Own                         bool          // on a page of the server itself
 }
 
 // maxErrorText limits how much of a server's error page is shown, in bytes.
@@ -39,7 +44,9 @@ func (p *page) fail(err error) {
 		f.Title = capitalized(e.Code.Error())
 		f.Body = readable(e.Body[:min(len(e.Body), maxErrorText)])
 	}
-	f.Sentence = sentenceOf(err, p.address.url.IsZero())
+	if heading, advice := sentenceOf(err, p.address.url); heading != "" {
+		p.kicker, f.Title, f.Advice = f.Title, heading, advice
+	}
 	form, isForm := requiredForm(err)
 	switch code := fetch.CodeOf(err); {
 	case p.address.url.IsZero():
@@ -49,7 +56,7 @@ func (p *page) fail(err error) {
 		if e != nil && e.Reply.Text != "" { // the server's prompt
 			label = fetch.Printable(e.Reply.Text)
 		}
-		f.Title, f.Search = "Search", p.s.box(p.address, label, "words")
+		p.kicker, f.Title, f.Search = "", "Search", p.s.box(p.address, label, "words")
 		f.Hint = ""
 	case isForm:
 		f.Title, f.Form, f.Questions = cmp.Or(fetch.Printable(form.Title), "Form"), form, questions(form)
@@ -58,6 +65,8 @@ func (p *page) fail(err error) {
 	case e != nil && e.Reason.Kind == fetch.ReasonIdentity && p.s.Identities != "":
 		f.Identities, _ = p.s.identityLink(p.here)
 		if f.Identities != "" {
+			f.Known, f.Fields = p.s.identityChoices(p.here), p.s.hiddenFields(p.here)
+			p.kicker, f.Server = "", fetch.Printable(p.here.url.Host())
 			f.Title = fetch.Printable(p.here.url.Host()) + " asks for an identity"
 			f.Request = cmp.Or(fetch.Printable(e.Reply.Text), "Choose the identity to send.")
 			f.Hint = ""
@@ -68,13 +77,17 @@ func (p *page) fail(err error) {
 		}
 	case code == fetch.ErrAuth && !p.address.foreign && p.address.url.Host() != "":
 		f.Login, f.Fields = p.address.url.Host(), p.s.hiddenFields(p.address)
-		if !p.s.logins.has(p.address.url) {
+		if p.kicker = ""; !p.s.logins.has(p.address.url) {
 			f.Title = fetch.Printable(f.Login) + " requires a login"
 		}
 	}
 	if !f.Own && f.Login == "" && !p.posted {
 		f.Retry, f.Up = p.s.link("/view", p.address), p.s.up(p.here)
+		if host := p.address.url.Host(); p.s.Archive != nil && host != "" && f.Identities == "" {
+			f.Archive = "/archive?q=" + url.QueryEscape(host)
+		}
 	}
+	f.Kicker, f.Late = p.kicker, p.begun
 	p.class = f.Class
 	status := fetchhttp.Status(err)
 	if f.Search != nil || f.Form.Fields != nil || status == http.StatusNotModified {

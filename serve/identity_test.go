@@ -95,7 +95,7 @@ func TestIdentitiesAreMadeAndChosen(t *testing.T) {
 	refused.without(t, `role="alert"`)
 	choice := u.get(refused.find(t, "/identities?"))
 	choice.want(t, http.StatusOK, "There are no identities yet.", "No identity is sent to 127.0.0.1")
-	form := fieldsOf(t, choice, "Make and use it")
+	form := fieldsOf(t, refused, "Make and use it") // in one click from the request for it
 	form.Set("name", "Ada L.")
 	form.Set("new", "1")
 	u.post("/identities", form).want(t, http.StatusForbidden, "Identity: Ada L.")
@@ -109,6 +109,9 @@ func TestIdentitiesAreMadeAndChosen(t *testing.T) {
 
 	if u.open(other.URL + "/hi"); other.last() != "" {
 		t.Errorf("another server got the certificate of %q", other.last())
+	}
+	if u.post("/identities", fieldsOf(t, u.open(other.URL+"/members"), "Use Ada L. for 127.0.0.1")); other.last() != "Ada L." {
+		t.Errorf("after one click, the other server got the certificate of %q", other.last())
 	}
 	again := start(t, withIdentities(dir)) // a later run
 	if again.open(club.URL + "/hi"); club.last() != "Ada L." {

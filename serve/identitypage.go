@@ -41,6 +41,20 @@ func (s *Server) identityLink(a address) (link, name string) {
 	return s.link("/identities", a), name
 }
 
+// maxChoices limits the identities on the page of a server that asks for one.
+const maxChoices = 5
+
+// identityChoices returns the identities to choose for the server of an address.
+func (s *Server) identityChoices(a address) []identityRow {
+	list, _ := s.identities.list()
+	var rows []identityRow
+	for _, id := range list[:min(len(list), maxChoices)] {
+		rows = append(rows, identityRow{Name: fetch.Printable(id.name),
+			Server: fetch.Printable(a.url.Host()), Fields: s.hiddenFields(a)})
+	}
+	return rows
+}
+
 type identityRow struct {
 	Name, Fingerprint, Since string
 	Servers                  []fact

@@ -22,7 +22,8 @@ var keyActions = []keyAction{
 	{[]string{"p"}, "go to the previous entry of the listing"},
 	{[]string{"r"}, "reload"},
 	{[]string{"d"}, "download"},
-	{[]string{"="}, "show or hide the metadata"},
+	{[]string{"i", "="}, "show or hide what is known about the page"},
+	{[]string{"b"}, "add or remove the bookmark"},
 	{[]string{"#"}, "number the links, then type a number and Enter"},
 	{[]string{"m"}, "go to the home page"},
 }

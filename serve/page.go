@@ -33,6 +33,7 @@ type page struct {
 	refresh  bool   // load the page again in two seconds
 	failed   error  // error after the page was begun
 	class    string // class of the error that the page shows
+	kicker   string // of an error: a word or two above the heading
 }
 
 func (s *Server) newPage(w http.ResponseWriter, r *http.Request, a address) *page {
@@ -43,6 +44,9 @@ func (s *Server) newPage(w http.ResponseWriter, r *http.Request, a address) *pag
 type head struct {
 	Title, URL string
 	Static     string // path of the style sheet and the script
+	Class      string // hue and typeface
+	OtherFace  string // that the menu offers
+	Kicker     string
 	Up         string // link to the parent; "" if there is none
 	Reload     string
 	Marked     bool
@@ -60,9 +64,6 @@ type head struct {
 	Own        bool       // a page of the server itself
 	Fields     []field    // the signed address, for forms
 	Crumbs     []fact     // directories above
-	Listing    string     // link to the listing that led to the page
-	Previous   string     // link to the entry before it
-	Next       string     // link to the entry after it
 	Past       []visitRow // suggestions of the address bar
 }
 
@@ -76,7 +77,8 @@ func (p *page) begin(status int, title string) {
 	h := head{Title: fetch.Printable(title), Static: staticFiles().path,
 		URL: fetch.Printable(p.typed), Own: own, Past: p.s.completions(),
 		Archive: p.s.Archive != nil, Only: p.s.ArchiveOnly, Queue: p.s.Queue != nil,
-		Refresh: p.refresh, Focus: own && !p.refresh}
+		Refresh: p.refresh, Focus: own && !p.refresh, Kicker: p.kicker}
+	h.Class, h.OtherFace = p.look()
 	if !h.Own {
 		a := p.address
 		h.URL = fetch.Printable(a.url.Redacted())
@@ -94,14 +96,11 @@ func (p *page) begin(status int, title string) {
 		if !session && status < http.StatusBadRequest {
 			h.Download = p.s.link("/download", a)
 		}
-		if p.s.Archive != nil && !session {
+		if !session && p.s.Archive != nil && len(p.s.Archive.Captures(a.url, 1)) > 0 {
 			h.Captures = p.s.link("/captures", a)
 		}
 		h.Identities, h.Identity = p.s.identityLink(p.here)
 		h.Identity = fetch.Printable(h.Identity)
-		if listing, previous, next, ok := p.s.readings.around(a); ok {
-			h.Listing, h.Previous, h.Next = p.s.linkTo(listing), p.s.linkTo(previous), p.s.linkTo(next)
-		}
 		if !a.at.IsZero() {
 			h.At = a.at.UTC().Format("2006-01-02 15:04:05")
 		}
@@ -143,12 +142,17 @@ type foot struct {
 	Talk        []conversationLine
 	More        int
 	Command     string // the shell command that saves the content; "" if there is none
+	Own         bool
+	Line        string // the most important facts
+	Listing     string // link to the listing that led to the page
+	Previous    string // link to the entry before it
+	Next        string // link to the entry after it
 }
 
 func (p *page) end(resp *fetch.Response) {
-	f := foot{Sections: p.sections}
-	if resp != nil {
-		f.About, f.Fields = p.facts(resp), fields(resp.Header)
+	f := foot{Sections: p.sections, Own: p.address.url.IsZero()}
+	if listing, previous, next, ok := p.s.readings.around(p.address); ok {
+		f.Listing, f.Previous, f.Next = p.s.linkTo(listing), p.s.linkTo(previous), p.s.linkTo(next)
 	}
 	p.conversation.mu.Lock()
 	if p.class != "" {
@@ -157,7 +161,12 @@ func (p *page) end(resp *fetch.Response) {
 	f.Talk, f.More = slices.Clone(p.conversation.lines), p.conversation.more
 	captured := p.conversation.captured
 	f.Certificate = p.s.certificateFacts(p.here.url, p.conversation.secured)
+	secured := p.conversation.secured
 	p.conversation.mu.Unlock()
+	if resp != nil {
+		f.About, f.Fields = append(f.About, p.facts(resp)...), fields(resp.Header)
+		f.Line = p.summary(resp, secured)
+	}
 	if !captured.IsZero() && (resp == nil || resp.Capture == nil) {
 		f.About.add("captured", captured.UTC().Format(timeForm))
 	} else if resp != nil {

@@ -176,7 +176,7 @@ func TestEntriesAreReadInOrder(t *testing.T) {
 	p := u.get(list.find(t, "/view?", "/a.txt"))
 	p.without(t, ">Previous</a>")
 	for _, want := range []string{"second", "third"} {
-		next := regexp.MustCompile(`<a href="([^"]*)" data-key="n">`).FindStringSubmatch(p.text)
+		next := regexp.MustCompile(`<a class="button" href="([^"]*)" data-key="n">`).FindStringSubmatch(p.text)
 		if next == nil {
 			t.Fatalf("no next page in %s", p.text)
 		}
@@ -384,7 +384,7 @@ func TestTypedURLs(t *testing.T) {
 // TestSlowServersAreWaitedFor checks that a page begins before its server responds.
 func TestSlowServersAreWaitedFor(t *testing.T) {
 	t.Parallel()
-	for want, answer := range map[string]http.HandlerFunc{"<dd>not_found</dd>": http.NotFound, "<dd><code>urlget -c &#39;http://127.0.0.1:": func(w http.ResponseWriter, _ *http.Request) {
+	for want, answer := range map[string]http.HandlerFunc{"<dd>not_found</dd>": http.NotFound, "<code class=\"copy\">urlget -c &#39;http://127.0.0.1:": func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, "A text.")
 	}} {
 		t.Run(want, func(t *testing.T) {

@@ -144,6 +144,7 @@ func New(opts Options) *Server {
 		"POST /bookmark":    s.bookmark,
 		"POST /unbookmark":  s.unbookmark,
 		"POST /forget":      s.forget,
+		"POST /typeface":    s.chooseFace,
 	} {
 		s.mux.Handle(pattern, s.requireToken(f))
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-const maxIndent = 12
+const maxIndent = 4
 
 type node struct {
 	e        fetch.Entry

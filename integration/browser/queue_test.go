@@ -77,7 +77,7 @@ func TestQueueUpdatesWithoutScripts(t *testing.T) {
 		_, err = cdp.Call(ctx, t, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 		return v, err
 	})
-	b.loaded(click(`//nav/a[.="Queue"]`))
+	b.loaded(click(`//nav//a[.="Queue"]`))
 	b.showsSoon("Waiting for the queue")
 	for _, r := range queueReports() {
 		reports <- r
@@ -103,7 +103,7 @@ func TestQueueUpdatesWithoutScripts(t *testing.T) {
 // pixels.
 func TestQueueAccess(t *testing.T) {
 	b, reports := newQueueTab(t)
-	b.loaded(click(`//nav/a[.="Queue"]`))
+	b.loaded(click(`//nav//a[.="Queue"]`))
 	for _, r := range queueReports() {
 		if len(r.sample.Workers) > 0 && strings.Contains(r.sample.Workers[1].Name, "-long") {
 			b.showsSoon("pears.example")
@@ -118,7 +118,7 @@ func TestQueueAccess(t *testing.T) {
 		if violations := eval[[]string](b, problems); len(violations) > 0 {
 			t.Errorf("%s:\n%s", scheme, strings.Join(violations, "\n"))
 		}
-		line, paper := eval[string](b, `getComputedStyle(document.querySelector(".chart path")).stroke`), eval[string](b, `getComputedStyle(document.body).backgroundColor`)
+		line, paper := eval[string](b, `getComputedStyle(document.querySelector(".chart path")).stroke`), eval[string](b, `getComputedStyle(document.documentElement).backgroundColor`)
 		if line == "none" || line == paper {
 			t.Errorf("%s: the line is %s on %s", scheme, line, paper)
 		}
@@ -161,7 +161,7 @@ func TestQueueOfTheCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.run(chromedp.Navigate(strings.TrimSpace(address)), chromedp.WaitVisible("#url"))
-	b.loaded(click(`//nav/a[.="Queue"]`))
+	b.loaded(click(`//nav//a[.="Queue"]`))
 	b.showsSoon("no such queue: urlget")
 	for _, args := range [][]string{{"queue", "create"}, {"submit", "data:,one", "data:,two"}} {
 		if out, err := exec.CommandContext(t.Context(), program, append(args, flags...)...).CombinedOutput(); err != nil {

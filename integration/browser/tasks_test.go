@@ -253,11 +253,11 @@ var tasks = []struct {
 	{"find a page that you visited", func(t *testing.T) {
 		b := newTab(t)
 		b.open(startGopher(t).URL + "/0/fruit/pear.txt")
-		b.loaded(click(`//nav/a[.="Home"]`))
+		b.loaded(click(`//nav//a[.="Home"]`))
 		if got := eval[string](b, `[...document.getElementById("url").list.options].map(o => o.value).join()`); !strings.Contains(got, "/0/fruit/pear.txt") {
 			t.Errorf("the address bar suggests %s", got)
 		}
-		b.loaded(click(`//nav/a[.="History"]`))
+		b.loaded(click(`//nav//a[.="History"]`))
 		b.loaded(click(`.places a`))
 		b.shows("A pear is a fruit.")
 	}},

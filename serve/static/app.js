@@ -13,6 +13,9 @@ if (filter) {
       const name = e.querySelector(".name") || e;
       e.classList.toggle("off", !name.textContent.toLowerCase().includes(words));
     }
+    const all = entries(), left = all.filter((e) => !e.classList.contains("off")).length;
+    const text = left === all.length && !words ? `${left} entries` : `${left} of ${all.length} entries`;
+    for (const e of document.querySelectorAll(".count[role], #shown")) e.textContent = text;
   };
   filter.addEventListener("input", () => {
     clearTimeout(timer);
@@ -36,7 +39,7 @@ const follow = (name) => { const link = document.querySelector(`[data-key="${nam
 let number = ""; // digits typed after "#"
 
 // The links of the content come before those that only serve the page or an entry again.
-const isChrome = (a) => a.closest("nav, .tools, thead, .entries td:last-child, .more");
+const isChrome = (a) => a.closest("nav, .tools, thead, .entries td:last-child, .more, [popover]");
 const links = () => {
   const all = [...document.querySelectorAll("main a[href]")].filter((a) => a.offsetParent);
   const content = all.filter((a) => !isChrome(a));
@@ -73,8 +76,8 @@ document.addEventListener("keydown", (event) => {
     case "l": if (document.activeElement.matches("main a[href]")) document.activeElement.click(); break;
     case "h": history.back(); break;
     case "#": showNumbers(true); break;
-    case "=": { const about = document.querySelector("aside details"); if (about) about.open = !about.open; break; }
-    case "d": case "m": case "n": case "p": case "r": case "u": follow(event.key); break;
+    case "=": follow("i"); break;
+    case "b": case "d": case "i": case "m": case "n": case "p": case "r": case "u": follow(event.key); break;
     default: return;
   }
   event.preventDefault();

@@ -21,14 +21,18 @@ var page = template.Must(template.New("page").Parse(layout))
 
 // own is the style that pages have in addition to that of urlget serve.
 const own = `
-header nav a { display: inline-block; }
-main { max-width: 52rem; }
-pre { overflow-x: auto; background: var(--bar); padding: .5rem .75rem; }
+header { position: static; }
+header nav:not([popover]) { flex-wrap: wrap; gap: .25rem .75rem; }
+.body { display: grid; grid-template-columns: minmax(0, 1fr) minmax(14rem, 20rem); }
+main { width: auto; max-width: 52rem; margin: 0; }
+aside { padding: var(--s5) var(--s4); font-size: .875rem; overflow-wrap: anywhere; }
+aside h2 { font-size: 1rem; margin: 0 0 .5rem; }
+pre { overflow-x: auto; background: var(--panel); padding: .5rem .75rem; border-radius: var(--radius); }
 pre code { padding: 0; background: none; }
 main table { border-collapse: collapse; display: block; overflow-x: auto; }
 main td, main th { text-align: left; vertical-align: top; padding: .15rem .75rem .15rem 0; border-bottom: 1px solid var(--line); }
 main img { max-width: 100%; height: auto; }
-@media (max-width: 50rem) { .body { display: block; } aside { border-left: 0; } }
+@media (max-width: 50rem) { .body { display: block; } }
 `
 
 // A document is a file that becomes a page.
