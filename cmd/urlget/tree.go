@@ -15,7 +15,6 @@ import (
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/render"
@@ -50,7 +49,9 @@ func (t *tree) mirror(ctx context.Context, seeds []seed) error {
 		}
 		pos, number := args(e)
 		t.reportVisit(e, pos, number)
-		t.saveErrorPage(e)
+		if e.ErrorPage && e.Path != "" {
+			t.rep.say("the error page was written to %s", fetch.Printable(t.jobs.out.path(e.Path)))
+		}
 		switch e.Outcome {
 		case job.Saved:
 			if e.Former == "" {
@@ -99,6 +100,7 @@ func (t *tree) mirrorOptions(seeds []seed) (*mirror.Options, error) {
 		Keep:        t.opts.Output.NoClobber,
 		Delete:      o.Delete > 0,
 		Spider:      o.Spider,
+		ErrorPages:  t.opts.Output.ErrorContent,
 		Convert:     o.Convert,
 		Originals:   o.Originals,
 		Extend:      o.AdjustExtension,
@@ -254,19 +256,4 @@ func (t *tree) reportRename(e mirror.Event) {
 	res := &job.Result{URL: e.URL.WithoutUserinfo().String(), Outcome: e.Outcome, Size: e.Size}
 	t.rep.emit(render.End(res.Event(path)))
 	t.rep.say("renamed %s to %s", fetch.Printable(t.jobs.out.path(e.Former)), fetch.Printable(path))
-}
-
-// saveErrorPage saves the body of an error response at the place of the content, with
-// --content-on-error.
-func (t *tree) saveErrorPage(e mirror.Event) {
-	failure := (*fetch.Error)(nil)
-	if !t.opts.Output.ErrorContent || t.opts.Tree.Spider || e.Outcome != job.Failed {
-		return
-	}
-	if !errors.As(e.Err, &failure) || len(failure.Body) == 0 {
-		return
-	}
-	j := &job.Job{URL: e.URL, Output: t.opts.Tree.Layout().Path(e.URL, t.jobs.client.Traits(e.URL)),
-		Exists: download.Overwrite}
-	t.jobs.saveErrorPage(j, failure)()
 }

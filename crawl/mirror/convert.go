@@ -1,19 +1,16 @@
 package mirror
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"io"
 	"io/fs"
 	"mime"
 	"net/url"
-	"os"
 	"path"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -87,18 +84,7 @@ func (m *mirror) convertPage(base uri.URI, v memo) error {
 		return nil // converted by an earlier run and not retrieved in this one, or changed by the user
 	}
 	temp := path.Join(path.Dir(v.Path), ".urlget-convert.new")
-	root.Remove(temp)
-	out, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
-	if err != nil {
-		return fileError(err)
-	}
-	w := bufio.NewWriter(out)
-	err = m.rewrite(w, in, base, v)
-	err = errors.Join(err, w.Flush())
-	if m.d.Sync != download.SyncNone { // a file is replaced
-		err = errors.Join(err, out.Sync())
-	}
-	err = errors.Join(err, out.Close())
+	err = m.writeNew(temp, info.Mode().Perm(), func(w io.Writer) error { return m.rewrite(w, in, base, v) })
 	if err == nil && m.Originals && source == v.Path {
 		err = root.Link(v.Path, v.Path+backup)
 	}
@@ -138,7 +124,7 @@ func (m *mirror) target(u uri.URI) string {
 	for range 5 { // limit of redirects
 		b, now := m.state.Memo(u)
 		v := readMemo(b)
-		if !now {
+		if !now && (v.ErrorRun == 0 || v.ErrorRun != m.state.Number()) {
 			return ""
 		}
 		if v.To == "" {

@@ -58,6 +58,8 @@ type Options struct {
 	// Extend adds ".html", ".xhtml" or ".css" to the names of documents of these types that lack
 	// it.
 	Extend bool
+	// ErrorPages saves the content of error responses in place of the pages.
+	ErrorPages bool
 
 	// Retry is the policy of download.Options. Retrying replaces Retry.Report.
 	Retry retry.Policy
@@ -199,6 +201,8 @@ type memo struct {
 	To        string     `json:"to,omitempty"`    // the key of a redirect's target
 	Final     string     `json:"final,omitempty"` // the base URL of links
 	Run       uint64     `json:"run,omitempty"`   // crawl.State.Number of the run that chose Path
+	// ErrorRun is the number of the run that saved an error page instead of the content.
+	ErrorRun uint64 `json:"errorRun,omitempty"`
 	// Shared is the key of the URL whose file this URL shares, because the content is the same.
 	Shared string `json:"shared,omitempty"`
 	// Scheme is the scheme of the URL if it is not that of the key (see uri.URI.Key).

@@ -31,6 +31,8 @@ func plan(o *Options, old, now memo, k pageInfo) action {
 		a.exists = download.Skip
 	case old.Page && k.original == "", !o.Newer:
 		// Retrieve the page: without the original it cannot be compared.
+	case old.ErrorRun > 0:
+		// Retrieve the page: the file is not its content.
 	case k.same && old.unchangedInIndex(now.Index):
 		return action{unchanged: true}
 	case old.resizedInIndex(now.Index):

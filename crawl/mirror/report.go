@@ -30,6 +30,8 @@ type Event struct {
 	Received int64 // bytes received for the file
 	Status   int   // code of the last reply; 0 if there was no request or no code
 	Replaced bool  // an existing file was replaced
+	// ErrorPage is true if the URL failed and the content of the response was saved at Path.
+	ErrorPage bool
 	// Proof is the digest that a saved file was verified with (see download.Result), or nil.
 	Proof *fetch.Digest
 	// FramedByClose is that of job.Result.
@@ -132,7 +134,7 @@ func (m *mirror) reportNamed(v move, now memo) {
 	e.Path = now.Path
 	delete(m.waiting, v.key)
 	delete(m.former, v.key)
-	if e.Path != e.Former && !e.URL.IsZero() {
+	if e.Path != e.Former && !e.URL.IsZero() && now.ErrorRun == 0 {
 		m.emit(e)
 	}
 }

@@ -244,11 +244,13 @@ func (r *retrieval) failed(err error) error {
 	case fetch.CodeOf(err) == fetch.ErrFile && r.isPathBlocked(r.now.Path, r.before):
 		return errPathBlocked
 	case fetch.CodeOf(err) == fetch.ErrNotFound && r.Delete && r.owns(r.old.Path, r.p.Key()) &&
-		r.d.Client.Traits(r.p.URL).HasLinks():
+		r.old.ErrorRun == 0 && r.d.Client.Traits(r.p.URL).HasLinks():
 		// Of a listed file the listing decides.
 		r.mu.Lock()
 		r.notFound = append(r.notFound, removal{r.old.Path, r.p.URL})
 		r.mu.Unlock()
+	case r.ErrorPages:
+		return r.saveErrorPage(err)
 	}
 	return err
 }

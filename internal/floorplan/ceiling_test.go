@@ -21,7 +21,7 @@ var ceilings = map[string]ceiling{
 	"cmd/urlget":             {15850, 0},
 	"serve":                  {6450, 11},
 	"archive":                {10450, 69},
-	"crawl":                  {7300, 57},
+	"crawl":                  {7400, 57},
 	"protocols":              {36050, 131},
 	"fetch":                  {21450, 283},
 	"fetch/driver":           {2130, 40},
