@@ -81,7 +81,7 @@ func KindOf(path string) (Kind, error) {
 		return MHTML, nil
 	}
 	for _, magic := range []string{
-		"WARC/", "filed", "PK\x03\x04", "\x1f\x8b", "\x28\xb5\x2f\xfd", "\x5d\x2a\x4d\x18",
+		"WARC/", "filed", "PK\x03\x04", "\x1f\x8b", "\x28\xb5\x2f\xfd", "\x5d\x2a\x4d\x18", "BZh",
 	} {
 		if bytes.HasPrefix(begin[:n], []byte(magic)) {
 			return WARC, nil

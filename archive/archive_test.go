@@ -250,7 +250,7 @@ func TestKindOf(t *testing.T) {
 		want    archive.Kind
 	}{
 		"a": {"WARC/1.0\r\n", archive.WARC}, "b": {"\x1f\x8b\x08\x00\x00", archive.WARC}, "c": {"From a b", archive.Mailbox},
-		"d": {"Dear diary", ""}, "g": {"filedesc://a.arc 0.0.0.0 ", archive.WARC}, "e": {"", ""}, "f": {"WAR", ""},
+		"d": {"Dear diary", ""}, "g": {"filedesc://a.arc 0.0.0.0 ", archive.WARC}, "e": {"", ""}, "f": {"WAR", ""}, "h": {"BZh91AY&SY", archive.WARC},
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(tt.content), 0o600); err != nil {

@@ -61,14 +61,29 @@ func (a *Archive) addWACZ(f File) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name(), err)
 	}
-	p := &waczIndex{name: f.Name(), reader: r}
+	left := a.lines
+	return a.addPacked(f.Name(), r, &left)
+}
+
+// addPacked adds a WACZ file and those in it. All their indexes together may have the lines that are left.
+func (a *Archive) addPacked(name string, r *wacz.Reader, left *int) error {
+	for _, in := range r.Nested() {
+		if err := a.addPacked(name+"/"+in.Name(), in, left); err != nil {
+			return err
+		}
+	}
+	if len(r.Files()) == 0 {
+		return nil
+	}
+	p := &waczIndex{name: name, reader: r}
 	for _, file := range r.Files() {
 		p.files = append(p.files, packedFile{file.SectionReader, file.Name, p.name + "/" + file.Name})
 	}
-	rest, err := p.load(a.lines)
+	rest, err := p.load(*left)
+	*left -= len(p.lines)
 	switch {
 	case errors.Is(err, errTooManyLines):
-		return fmt.Errorf("%s: %w: more than %d", f.Name(), err, a.lines)
+		return fmt.Errorf("%s: %w: more than %d", name, err, a.lines)
 	case err != nil:
 		if !errors.Is(err, wacz.ErrNoIndex) {
 			a.addDamage(fmt.Errorf("%s: %w; reading its WARC files instead", p.name, err))

@@ -270,3 +270,46 @@ func TestArchivesAreScannedOnce(t *testing.T) {
 		}
 	}
 }
+
+// Files of one name in several WACZ files in one are told apart, with and without their indexes, which
+// share one limit.
+func TestCollectionsOfPackedFiles(t *testing.T) {
+	t.Parallel()
+	one, two := response("http://h.example/1", ok("pear")), response("http://h.example/2", ok("plum"))
+	three := response("http://h.example/3", ok("quince"))
+	inner := func(records string, parts ...part) []byte {
+		content, err := os.ReadFile(writePacked(t, append([]part{{"archive/data.warc", []byte(records)}}, parts...)...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return content
+	}
+	index := func(records string) part {
+		return part{"indexes/index.cdx.gz", zipped(t, cdxj(t, "data.warc", records)...)}
+	}
+	file := writePacked(t, part{"one.wacz", inner(one, index(one))}, part{"archive/two.wacz", inner(two, index(two))},
+		part{"three.wacz", inner(three)})
+	a, err := replay.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	c := replayClient(a)
+	defer c.Close()
+	for n, want := range map[int]string{1: "pear", 2: "plum", 3: "quince", 4: "! not_found"} {
+		if got := get(c, getRequest(fmt.Sprintf("http://h.example/%d", n))); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+	if m, err := c.Stat(t.Context(), getRequest("http://h.example/2")); err != nil || m.Capture.Source != file+"/two.wacz/data.warc" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	many := strings.Join(sample(), "")
+	if n := len(cdxj(t, "data.warc", many)); n > 12 {
+		t.Fatalf("the sample has %d records, more than the limit", n)
+	}
+	file = writePacked(t, part{"one.wacz", inner(many, index(many))}, part{"two.wacz", inner(many, index(many))})
+	if _, err := replay.OpenLimit(3, file); err == nil || !strings.Contains(err.Error(), "too many records in the index") {
+		t.Errorf("%v", err)
+	}
+}

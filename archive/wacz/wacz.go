@@ -9,7 +9,6 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -31,10 +30,12 @@ const (
 	packageFile = "datapackage.json"
 	digestFile  = "datapackage-digest.json"
 
-	// maxMembers limits the members of a file, and maxPackage the size of datapackage.json in
-	// bytes.
+	// maxMembers limits the members of a file and of those in it, and maxPackage the size of
+	// datapackage.json in bytes.
 	maxMembers = 100_000
 	maxPackage = 64 << 20
+	// maxDepth limits WACZ files in each other.
+	maxDepth = 4
 	// maxPages limits the list of pages.
 	maxPages = 1 << 20
 )
@@ -202,130 +203,4 @@ func (p *packer) end() error {
 		return err
 	}
 	return p.zip.Close()
-}
-
-// A Reader reads a WACZ file.
-type Reader struct {
-	zip   *zip.Reader
-	files []File
-}
-
-// NewReader reads the directory of a file of the given size. If a WARC file in it is compressed
-// again, which the specification forbids, NewReader returns an error.
-func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
-	z, err := zip.NewReader(r, size)
-	if err != nil {
-		return nil, err
-	}
-	if len(z.File) > maxMembers {
-		return nil, fmt.Errorf("%d members; the limit is %d", len(z.File), maxMembers)
-	}
-	out := &Reader{zip: z}
-	for _, f := range z.File {
-		name, ok := strings.CutPrefix(f.Name, archiveDir)
-		if !ok || name == "" || strings.HasSuffix(name, "/") {
-			continue
-		}
-		if f.Method != zip.Store {
-			return nil, fmt.Errorf("%q: WARC file is compressed in the ZIP file", f.Name)
-		}
-		offset, err := f.DataOffset()
-		if err != nil {
-			return nil, fmt.Errorf("%q: %w", f.Name, err)
-		}
-		length, whole := f.UncompressedSize64, uint64(size)
-		if length > whole || uint64(offset) > whole-length || f.CompressedSize64 != length {
-			return nil, fmt.Errorf("%q: not within the file", f.Name)
-		}
-		out.files = append(out.files, File{name, io.NewSectionReader(r, offset, int64(length))})
-	}
-	if len(out.files) == 0 {
-		return nil, errors.New("no WARC files")
-	}
-	return out, nil
-}
-
-// Files returns the WARC files.
-func (r *Reader) Files() []File { return r.files }
-
-// IsSigned reports whether the file has a signature (WACZ Signing and Verification 0.1.0). Verify does not
-// check it.
-func (r *Reader) IsSigned() bool {
-	text, err := r.read(digestFile)
-	var own struct{ SignedData map[string]any }
-	return err == nil && (json.Unmarshal(text, &own) != nil || len(own.SignedData) > 0)
-}
-
-// Verify checks the members against the description and calls report for each problem. Nothing is
-// checked against a signature.
-func (r *Reader) Verify(report func(text string)) {
-	var about description
-	text, err := r.read(packageFile)
-	if err == nil {
-		about, err = parseDescription(text)
-	}
-	if err != nil {
-		report(packageFile + ": " + err.Error())
-		return
-	}
-	if own, err := r.read(digestFile); err == nil {
-		var stored struct {
-			Hash       string
-			SignedData struct{ Hash string }
-		}
-		sum := sha256.New()
-		sum.Write(text)
-		switch err, want := json.Unmarshal(own, &stored), digest.SHA256(sum); {
-		case err != nil || stored.Hash != want:
-			report(packageFile + ": digest mismatch")
-		case stored.SignedData.Hash != "" && stored.SignedData.Hash != want:
-			report(digestFile + ": the signature is that of another file")
-		}
-	}
-	described := make(map[string]bool)
-	for _, s := range about.Resources {
-		described[s.Path] = true
-		if text := r.check(s); text != "" {
-			report(fmt.Sprintf("%q: %s", s.Path, text))
-		}
-	}
-	described[packageFile], described[digestFile] = true, true
-	for _, f := range r.zip.File {
-		if !described[f.Name] && !strings.HasSuffix(f.Name, "/") {
-			report(fmt.Sprintf("%q: not in datapackage.json", f.Name))
-		}
-	}
-}
-
-func (r *Reader) check(s resource) string {
-	f, err := r.zip.Open(s.Path)
-	if err != nil {
-		return "missing"
-	}
-	defer f.Close()
-	sum := sha256.New()
-	// Limit members that grow without end when decompressed.
-	n, err := io.Copy(sum, io.LimitReader(f, max(s.Bytes, 0)+1))
-	switch {
-	case err != nil:
-		return err.Error()
-	case n != s.Bytes:
-		return fmt.Sprintf("size is not %d bytes", s.Bytes)
-	case strings.HasPrefix(s.Hash, "sha256:") && digest.SHA256(sum) != s.Hash:
-		return "digest mismatch"
-	}
-	return ""
-}
-
-func (r *Reader) read(name string) ([]byte, error) {
-	f, err := r.zip.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxPackage+1))
-	if err == nil && len(text) > maxPackage {
-		err = fmt.Errorf("longer than %d bytes", maxPackage)
-	}
-	return text, err
 }

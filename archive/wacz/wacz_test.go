@@ -192,6 +192,46 @@ func zipped(t testing.TB, method uint16, members ...string) []byte {
 	return out.Bytes()
 }
 
+// nest packs a WACZ file into others, depth times.
+func nest(t testing.TB, file []byte, depth int) []byte {
+	for range depth {
+		file = zipped(t, zip.Store, "archive/in.wacz", string(file))
+	}
+	return file
+}
+
+// TestFilesInFiles reads a collection of WACZ files: their archives, and what is wrong with them.
+func TestFilesInFiles(t *testing.T) {
+	t.Parallel()
+	one := record("resource", "x:1", "text/plain", "a")
+	about := fmt.Sprintf(`{"resources":[{"path":"archive/a.warc","hash":"md5:x","bytes":%d}]}`, len(one))
+	wrong := string(zipped(t, zip.Store, "archive/a.warc", one, "datapackage.json", strings.Replace(about, "md5:x", "sha256:00", 1)))
+	signed := string(zipped(t, zip.Store, "archive/a.warc", one, "datapackage.json", about, "datapackage-digest.json",
+		fmt.Sprintf(`{"hash":"sha256:%x","signedData":{"signature":"AAAA"}}`, sha256.Sum256([]byte(about)))))
+	deep := string(nest(t, []byte(signed), 3))
+	file := zipped(t, zip.Store, "archive/own.warc", one, "archive/wrong.wacz", wrong, "deep.wacz", deep,
+		"datapackage.json", `{"profile":"multi-wacz-package","resources":[{"path":"archive/own.warc","bytes":`+fmt.Sprint(len(one))+
+			`},{"path":"archive/wrong.wacz","bytes":`+fmt.Sprint(len(wrong))+`},{"path":"deep.wacz","bytes":`+fmt.Sprint(len(deep))+`}]}`)
+	r, err := wacz.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names, problems []string
+	for f := range r.All() {
+		names = append(names, f.Name)
+		if got, err := io.ReadAll(f); err != nil || string(got) != one {
+			t.Errorf("%s: %q, %v", f.Name, got, err)
+		}
+	}
+	r.Verify(func(text string) { problems = append(problems, text) })
+	if want := []string{"own.warc", "wrong.wacz/a.warc", "deep.wacz/in.wacz/in.wacz/in.wacz/a.warc"}; !slices.Equal(names, want) {
+		t.Errorf("files %q, want %q", names, want)
+	}
+	if len(problems) == 0 || problems[0] != `"wrong.wacz": "archive/a.warc": digest mismatch` || !r.IsSigned() {
+		t.Errorf("problems %q, signed %v", problems, r.IsSigned())
+	}
+}
+
 func TestUntrustedFiles(t *testing.T) {
 	t.Parallel()
 	one := record("resource", "x:1", "text/plain", "a")
@@ -203,11 +243,15 @@ func TestUntrustedFiles(t *testing.T) {
 		file []byte
 		err  string
 	}{
-		"too many members":         {zipped(t, zip.Store, many...), "the limit is 100000"},
-		"not a ZIP file":           {[]byte("Dear diary"), "not a valid zip file"},
-		"no WARC file":             {zipped(t, zip.Store, "datapackage.json", "{}"), "no WARC files"},
-		"a compressed WARC member": {zipped(t, zip.Deflate, "archive/a.warc", one), "WARC file is compressed in the ZIP file"},
-		"a truncated ZIP file":     {packed(t)[:100], "not a valid zip file"},
+		"too many members":             {zipped(t, zip.Store, many...), "the limit is 100000"},
+		"not a ZIP file":               {[]byte("Dear diary"), "not a valid zip file"},
+		"no WARC file":                 {zipped(t, zip.Store, "datapackage.json", "{}"), "no WARC files"},
+		"a compressed WARC member":     {zipped(t, zip.Deflate, "archive/a.warc", one), `"archive/a.warc": compressed in the ZIP file`},
+		"a compressed WACZ member":     {zipped(t, zip.Deflate, "a.wacz", string(packed(t))), `"a.wacz": compressed in the ZIP file`},
+		"a truncated ZIP file":         {packed(t)[:100], "not a valid zip file"},
+		"a truncated WACZ member":      {zipped(t, zip.Store, "a.wacz", string(packed(t)[:100])), `"a.wacz": zip: not a valid zip file`},
+		"too many files in each other": {nest(t, packed(t), 5), "more than 4 WACZ files in each other"},
+		"the same member many times":   {zipped(t, zip.Store, slices.Repeat([]string{"a.wacz", string(zipped(t, zip.Store, many[:100_000]...))}, 3)...), "the limit is 100000"},
 	} {
 		if _, err := wacz.NewReader(bytes.NewReader(tt.file), int64(len(tt.file))); err == nil || !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%s: error %v, want %s", name, err, tt.err)
@@ -271,12 +315,13 @@ func TestSignedFiles(t *testing.T) {
 func FuzzReader(f *testing.F) {
 	f.Add(packed(f))
 	f.Add(zipped(f, zip.Store, "archive/a.warc", "x"))
+	f.Add(nest(f, packed(f), 2))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		r, err := wacz.NewReader(bytes.NewReader(file), int64(len(file)))
 		if err != nil {
 			return
 		}
-		for _, in := range r.Files() {
+		for in := range r.All() {
 			if in.Size() > int64(len(file)) {
 				t.Errorf("member of %d bytes in a file of %d", in.Size(), len(file))
 			}

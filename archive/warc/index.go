@@ -25,7 +25,7 @@ var errShared = errors.New("warc: records share a compressed member")
 
 // IndexName returns the path of the index next to a WARC file: /a/b.cdxj for /a/b.warc.gz.
 func IndexName(path string) string {
-	for _, suffix := range []string{".gz", ".zst", ".warc"} {
+	for _, suffix := range []string{".gz", ".zst", ".bz2", ".warc"} {
 		path = strings.TrimSuffix(path, suffix)
 	}
 	return path + ".cdxj"

@@ -89,8 +89,8 @@ type Reader struct {
 
 var errLength = errors.New("block does not match Content-Length")
 
-// NewReader returns a Reader of a WARC or ARC file that is plain or compressed with gzip or zstd. The
-// file name does not matter. Records of ARC files get the header that they would have in a WARC file,
+// NewReader returns a Reader of a WARC or ARC file that is plain or compressed with gzip, zstd or bzip2.
+// The file name does not matter. Records of ARC files get the header that they would have in a WARC file,
 // without a record ID.
 func NewReader(file io.ReaderAt) (*Reader, error) {
 	in := newInput(file)
@@ -107,6 +107,8 @@ func NewReader(file io.ReaderAt) (*Reader, error) {
 	switch {
 	case magic&0xffff == 0x8b1f:
 		r.pack = &gzipped{input: in}
+	case magic&0xffffff == 0x685a42: // "BZh"
+		r.pack = bzipped{in}
 	case magic == zstdFrame || magic == zstdDictionary:
 		if r.pack, err = newZstandard(in); err != nil {
 			return nil, err
@@ -340,7 +342,7 @@ func (r *Reader) line(remaining *int) (string, error) {
 			if begin != nil {
 				part = append(begin, part...)
 			}
-			return string(bytes.TrimSuffix(bytes.TrimSuffix(part, []byte("\n")), []byte("\r"))), nil
+			return string(bytes.TrimRight(bytes.TrimSuffix(part, []byte("\n")), "\r")), nil
 		}
 		begin = append(begin, part...)
 		switch {

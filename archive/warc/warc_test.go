@@ -127,6 +127,7 @@ func TestReaderFormats(t *testing.T) {
 		{"zstd with a compressed dictionary", withPacked},
 		{"zstd with skippable frames", slices.Concat(zstandardOf(t, nil, one), skippable, zstandardOf(t, nil, two))},
 		{"lines ending in LF", []byte(strings.ReplaceAll(one+two, "\r\n", "\n"))},
+		{"lines ending in CR CR LF", []byte(strings.ReplaceAll(one+two, "\r\n", "\r\r\n"))},
 		{"extra line ends between records", []byte(one + "\r\n\r\n" + two)},
 		{"a folded header field", []byte(strings.Replace(one, "WARC-Type: response", "WARC-Type:\r\n  response", 1) + two)},
 	}
@@ -572,6 +573,7 @@ func FuzzReader(f *testing.F) {
 	f.Add(zipped(one + two))
 	f.Add(zstandardOf(f, nil, one, two))
 	f.Add(zipped(strings.Repeat("\r\n", 1000)))
+	f.Add(bzip2File(f, bzip2Parts))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		r, err := NewReader(bytes.NewReader(file))
 		if err != nil {

@@ -64,7 +64,10 @@ func isArchive(name string) bool {
 }
 
 func hasArchiveSuffix(name string) bool {
-	base := strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
+	base := name
+	for _, suffix := range []string{".gz", ".zst", ".bz2"} {
+		base = strings.TrimSuffix(base, suffix)
+	}
 	return strings.HasSuffix(base, ".warc") || strings.HasSuffix(base, ".arc") || isPacked(name)
 }
 
@@ -75,7 +78,7 @@ func isPacked(name string) bool { return strings.HasSuffix(name, ".wacz") }
 func eachWARC(name string, f func(name string, file io.ReaderAt) error) error {
 	if isPacked(name) {
 		return openPacked(name, func(packed *wacz.Reader) error {
-			for _, inner := range packed.Files() {
+			for inner := range packed.All() {
 				if err := f(name+"/"+inner.Name, inner); err != nil {
 					return err
 				}

@@ -143,7 +143,7 @@ func (p *program) listRecords(ctx context.Context, u uri.URI) error {
 			return failure.File(fmt.Errorf("%s: %w", f.Name(), err))
 		}
 		inner = nil
-		for _, file := range packed.Files() {
+		for file := range packed.All() {
 			inner = append(inner, file)
 		}
 	}
