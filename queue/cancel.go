@@ -20,7 +20,7 @@ func Cancel(ctx context.Context, e Admin, p Priority, m Stored) (cancelled bool,
 	if err != nil {
 		return false, err
 	}
-	finished, err := e.HasResult(ctx, s.ID)
+	finished, err := hasResult(ctx, e, s.ID)
 	if err != nil {
 		return false, err
 	}

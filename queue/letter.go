@@ -21,6 +21,10 @@ type Event struct {
 	Key      string `json:"key,omitempty"`      // of the job, see [Key]
 	Worker   string `json:"worker,omitempty"`   // the worker that ended the job
 	Failures int    `json:"failures,omitempty"` // number of failed attempts
+	// ETag and ModTime are the validator of the content of a list job: saved, unchanged. SubmitAfter uses
+	// it. In JSON, ModTime is named mtime.
+	ETag    string    `json:"etag,omitempty"`
+	ModTime time.Time `json:"mtime,omitzero"`
 }
 
 func newEvent(t *task, res *job.Result, path string) *Event {
@@ -31,6 +35,9 @@ func newEvent(t *task, res *job.Result, path string) *Event {
 	}
 	if t.record != nil {
 		ev.Failures = t.record.Failures
+	}
+	if t.visit == nil {
+		ev.setVersion(res, t.earlier)
 	}
 	var e *fetch.Error
 	if t.Hint != nil && res.Outcome == job.Failed && errors.As(res.Err, &e) {
@@ -111,7 +118,7 @@ func (l *Letter) Retry(ctx context.Context, e Engine) error {
 		return err
 	}
 	s := newSubmission(old.Job)
-	s.Page = old.Page
+	s.Page, s.Last = old.Page, old.Last
 	text, err := s.encode(longest(e))
 	if err != nil {
 		return err

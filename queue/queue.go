@@ -80,8 +80,8 @@ type Engine interface {
 	// nothing if there is one already.
 	PutResult(ctx context.Context, id string, data []byte) error
 	PutDead(ctx context.Context, id string, data []byte) error
-	// HasResult reports whether the submission has a result.
-	HasResult(ctx context.Context, id string) (bool, error)
+	// Result returns the result of the submission, or ErrNotFound.
+	Result(ctx context.Context, id string) ([]byte, error)
 
 	// Leases holds values that expire Limits.LeaseTTL after the last write. Records holds values
 	// that expire after days.

@@ -23,6 +23,8 @@ type submission struct {
 	Time time.Time `json:"time"`
 	Job  *job.Job  `json:"-"`
 	Page *page     `json:"page,omitempty"` // nil if the job is not a page of a crawl
+	// Last is the ID of an earlier submission of the job. Its result makes the request conditional.
+	Last string `json:"last,omitempty"`
 }
 
 // version is the version of the encoding. Workers refuse other versions.
@@ -34,6 +36,7 @@ type encoded struct {
 	Time    time.Time       `json:"time"`
 	Job     json.RawMessage `json:"job"`
 	Page    *page           `json:"page,omitempty"`
+	Last    string          `json:"last,omitempty"`
 }
 
 func newSubmission(j *job.Job) *submission {
@@ -53,7 +56,7 @@ func (s *submission) encode(longest int) ([]byte, error) {
 	if err != nil {
 		return nil, refused(s.Job, err)
 	}
-	data, err := json.Marshal(encoded{version, s.ID, s.Time, text, s.Page})
+	data, err := json.Marshal(encoded{version, s.ID, s.Time, text, s.Page, s.Last})
 	if err == nil && len(data) > longest {
 		err = fmt.Errorf("the job has %d bytes, and the limit is %d", len(data), longest)
 	}
@@ -87,6 +90,8 @@ func decode(data []byte) (*submission, error) {
 			fmt.Errorf("the job has version %d, and this worker supports version %d", e.Version, version))
 	case !isID(e.ID):
 		return nil, refused(nil, errors.New("the job ID is not 32 hexadecimal digits"))
+	case e.Last != "" && (!isID(e.Last) || e.Page != nil):
+		return nil, refused(nil, errors.New("the ID of the earlier submission is not valid"))
 	}
 	j, err := job.Decode(e.Job)
 	if err != nil {
@@ -95,7 +100,7 @@ func decode(data []byte) (*submission, error) {
 	if err := check(j, e.Page != nil); err != nil {
 		return nil, err
 	}
-	return &submission{e.ID, e.Time, j, e.Page}, nil
+	return &submission{e.ID, e.Time, j, e.Page, e.Last}, nil
 }
 
 func isID(s string) bool {
@@ -153,12 +158,25 @@ const submitWithin = 30 * time.Second
 // job was submitted before under another ID. While the engine is unreachable, Submit retries for
 // half a minute; the job is added at most once.
 func Submit(ctx context.Context, e Engine, p Priority, j *job.Job) (id string, duplicate bool, err error) {
+	return newSubmission(j).submit(ctx, e, p, Key(j))
+}
+
+// SubmitAfter is Submit for a job that has a result. Last is the ID of its submission. The request is
+// conditional if that result has a content and a validator. It is a duplicate only of another job that
+// was submitted after the same result.
+func SubmitAfter(ctx context.Context, e Engine, p Priority, j *job.Job,
+	last string) (id string, duplicate bool, err error) {
 	s := newSubmission(j)
+	s.Last = last
+	return s.submit(ctx, e, p, Key(j)+"/"+last)
+}
+
+func (s *submission) submit(ctx context.Context, e Engine, p Priority,
+	key string) (id string, duplicate bool, err error) {
 	data, err := s.encode(longest(e))
 	if err != nil {
 		return "", false, err
 	}
-	key := Key(j)
 	err = submitWithRetry(ctx, e, func(ctx context.Context, try int) error {
 		duplicate, err = e.Submit(ctx, p, key, data)
 		duplicate = duplicate && try == 0 // a duplicate after a lost response is the first try itself

@@ -23,6 +23,7 @@ type task struct {
 	record    *record // nil if it was not read
 	attempt   string  // the name of this attempt in record
 	visit     *visit  // nil if the job is not a page of a crawl
+	earlier   *Event  // the result that makes the request conditional, or nil
 	arrived   time.Time
 	released  bool // the scheduler slot was released
 	unleased  bool // scheduled and without a host lease; guarded by run.mu, as is started
@@ -106,7 +107,7 @@ func (t *task) do(ctx context.Context) *job.Result {
 	if err != nil {
 		ended(nil, err)
 		releaseLease(0)
-		t.Logger.Warn("cannot read the state of a page", "id", t.sub.ID, "error", err)
+		t.Logger.Warn("cannot read the state of a job", "id", t.sub.ID, "error", err)
 		t.postpone(ctx, engineRetryDelay())
 		return nil
 	}
@@ -188,7 +189,16 @@ func (t *task) work(ctx context.Context) (*job.Result, Spool, error) {
 	if t.visit != nil {
 		return t.visit.retrieve(ctx)
 	}
+	var err error
+	if t.earlier, err = t.loadEarlier(ctx); err != nil {
+		return nil, nil, err
+	}
 	res, spool := t.transfer(ctx)
+	if t.movedUnchanged(res) {
+		spool.Discard()
+		t.earlier = nil
+		res, spool = t.transfer(ctx)
+	}
 	return res, spool, nil
 }
 
@@ -268,7 +278,7 @@ func (t *task) begin(ctx context.Context) bool {
 
 func (t *task) isFinished(ctx context.Context) (bool, error) {
 	if t.visit == nil {
-		return t.Engine.HasResult(ctx, t.sub.ID)
+		return hasResult(ctx, t.Engine, t.sub.ID)
 	}
 	needed, err := t.visit.prepare(ctx)
 	return !needed, err
@@ -315,6 +325,9 @@ func (t *task) transfer(ctx context.Context) (*job.Result, Spool) {
 	j := *t.sub.Job
 	if t.visit != nil {
 		j = t.visit.job()
+	}
+	if t.earlier != nil {
+		j.IfChanged = fetch.Validator{ETag: t.earlier.ETag, ModTime: t.earlier.ModTime}
 	}
 	if t.record != nil {
 		j.Attempt = t.record.Failures

@@ -46,7 +46,7 @@ func (v *visit) prepare(ctx context.Context) (bool, error) {
 	if !m.followed() {
 		return true, nil
 	}
-	finished, err := v.Engine.HasResult(ctx, v.sub.ID)
+	finished, err := hasResult(ctx, v.Engine, v.sub.ID)
 	return !finished, err
 }
 

@@ -342,8 +342,8 @@ func TestFullResultStream(t *testing.T) {
 		if err := e.PutResult(t.Context(), "0123456789abcdef0123456789abcdef", []byte(`{"a":"result"}`)); err == nil || !strings.Contains(err.Error(), "maximum bytes exceeded") {
 			t.Fatalf("PutResult to a full stream: %v, want maximum bytes exceeded", err)
 		}
-		if has, err := e.HasResult(t.Context(), "0123456789abcdef0123456789abcdef"); err != nil || has {
-			t.Errorf("result exists: %v, %v", has, err)
+		if data, err := e.Result(t.Context(), "0123456789abcdef0123456789abcdef"); !errors.Is(err, queue.ErrNotFound) {
+			t.Errorf("result %q, %v, want none", data, err)
 		}
 		setMaxBytes(-1)
 		if err := e.PutResult(t.Context(), "0123456789abcdef0123456789abcdef", []byte(`{"a":"result"}`)); err != nil {

@@ -415,17 +415,20 @@ func (e *Engine) explainDenied(err error) error {
 	return err
 }
 
-// HasResult implements queue.Engine.
-func (e *Engine) HasResult(ctx context.Context, id string) (bool, error) {
+// Result implements queue.Engine.
+func (e *Engine) Result(ctx context.Context, id string) (data []byte, err error) {
 	subject := e.crawlSubject("results", id)
-	err := e.denials.guard(ctx, func(ctx context.Context) error {
-		_, err := e.results.GetLastMsgForSubject(ctx, subject)
+	err = e.denials.guard(ctx, func(ctx context.Context) error {
+		msg, err := e.results.GetLastMsgForSubject(ctx, subject)
+		if err == nil {
+			data = msg.Data
+		}
 		return err
 	}, subject, e.streamName("results"))
 	if errors.Is(err, js.ErrMsgNotFound) {
-		return false, nil
+		return nil, queue.ErrNotFound
 	}
-	return err == nil, e.explainDenied(err)
+	return data, e.explainDenied(err)
 }
 
 // Leases implements queue.Engine.

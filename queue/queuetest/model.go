@@ -347,11 +347,19 @@ func (c *Conn) put(ctx context.Context, op string, l *log, id string, data []byt
 	})
 }
 
-// HasResult implements queue.Engine.
-func (c *Conn) HasResult(ctx context.Context, id string) (has bool, err error) {
+// Result implements queue.Engine.
+func (c *Conn) Result(ctx context.Context, id string) (data []byte, err error) {
 	err = c.do(ctx, "get", "result "+id, func() error {
-		has = c.model.results.ids[id]
+		l := &c.model.results
+		if !l.ids[id] {
+			return queue.ErrNotFound
+		}
+		for _, s := range l.all {
+			if s.ID == id {
+				data = s.Data
+			}
+		}
 		return nil
 	})
-	return has, err
+	return data, err
 }

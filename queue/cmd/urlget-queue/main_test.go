@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -49,6 +51,10 @@ func TestScripts(t *testing.T) {
 				case r.URL.Path == "/echo":
 					text := fmt.Sprintf("%s from %s\n", r.Header["X-Test"], r.UserAgent())
 					os.WriteFile(filepath.Join(env.WorkDir, "echo"), []byte(text), 0o666)
+				case strings.HasPrefix(r.URL.Path, "/tagged/"):
+					body, _ := os.ReadFile(filepath.Join(env.WorkDir, filepath.Base(r.URL.Path)))
+					w.Header().Set("ETag", strconv.Quote(strings.TrimSpace(string(body))))
+					http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 				case r.URL.Path == "/drip":
 					for tick := time.NewTicker(20 * time.Millisecond); r.Context().Err() == nil; <-tick.C {
 						io.WriteString(w, "x")

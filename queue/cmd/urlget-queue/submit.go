@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +25,7 @@ type submitFlags struct {
 	priority string
 	receipt  string
 	cookies  string
+	ifOlder  age
 	quiet    bool
 	follow   crawlFlags
 }
@@ -38,6 +40,11 @@ func (a *app) submitCommand() *cobra.Command {
   urlget submit --crawl site --level inf https://www.example/`,
 		Long: `Add URLs to a queue for workers to retrieve. A URL that was submitted within the
 last hour is not added again.
+
+With --if-older AGE, neither is a URL with a younger result or an unfinished job,
+whichever list had it. A URL with an older result is requested with the entity tag
+or the modification time of that result. If the server says that it is unchanged,
+the new result names the earlier content. "inf" submits only URLs without a result.
 
 With --crawl NAME, the URLs are seeds of a new or existing crawl. Workers with
 --crawl NAME follow their links and visit each page once. The flags that select
@@ -54,6 +61,8 @@ links are those of "urlget -r". The logins of the seeds and the cookies of
 		"set the priority to `WORD`: high, normal or low")
 	f.StringVar(&s.receipt, "receipt", "",
 		"append the list line, key and ID of each job to `FILE`, for \"queue audit\"")
+	f.Var(&s.ifOlder, "if-older",
+		"submit only URLs whose last result is older than `AGE`, such as 12h, 7d or inf")
 	words := []string{string(queue.High), string(queue.Normal), string(queue.Low)}
 	complete := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	cmd.RegisterFlagCompletionFunc("priority", complete)
@@ -80,6 +89,9 @@ func (s *submitFlags) check(crawl string, given []string) error {
 	}
 	if s.receipt != "" && crawl != "" {
 		return usage("--receipt does not apply to --crawl")
+	}
+	if s.ifOlder != 0 && crawl != "" {
+		return usage("--if-older does not apply to --crawl")
 	}
 	return nil
 }
@@ -123,6 +135,14 @@ func (a *app) submit(ctx context.Context, s *submitFlags, args []string) error {
 		sub.client = fetch.New(nil, protocols.All)
 		defer sub.client.Close()
 	}
+	if s.ifOlder != 0 {
+		if sub.seen, err = readSeen(ctx, e); err != nil {
+			return err
+		}
+		if s.ifOlder != forever {
+			sub.begin = time.Now().Add(-time.Duration(s.ifOlder))
+		}
+	}
 	if s.receipt != "" {
 		f, err := openReceipts(s.receipt)
 		if err != nil {
@@ -140,8 +160,12 @@ func (a *app) submit(ctx context.Context, s *submitFlags, args []string) error {
 		}
 	}
 	if !s.quiet {
-		fmt.Fprintf(a.err, "%d submitted, %d duplicate, %d refused\n",
-			sub.submitted, sub.duplicates, sub.refused)
+		fmt.Fprintf(a.err, "%d submitted, %d duplicate, %d refused", sub.submitted, sub.duplicates-sub.recent,
+			sub.refused)
+		if s.ifOlder != 0 {
+			fmt.Fprintf(a.err, ", %d not older", sub.recent)
+		}
+		fmt.Fprintln(a.err)
 		if sub.submitted > 0 && a.queueFlags.onOneServer(ctx, e) {
 			fmt.Fprintln(a.err, "warning:", oneServer)
 		}
@@ -174,7 +198,10 @@ type submitter struct {
 	crawl                          *queue.Crawl  // nil without --crawl
 	client                         *fetch.Client // has the schemes of a crawl
 	receipt                        *os.File      // nil without --receipt
+	seen                           seenJobs      // nil without --if-older
+	begin                          time.Time     // results before it are older
 	submitted, duplicates, refused int
+	recent                         int // duplicates because of their results
 	status                         int // exit status of the first refused URL
 }
 
@@ -235,7 +262,11 @@ func (s *submitter) submit(ctx context.Context, place, text string) (duplicate b
 	if err != nil {
 		return false, err
 	}
-	id, duplicate, err := queue.Submit(ctx, s.engine, s.priority, j)
+	submit := func() (string, bool, error) { return queue.Submit(ctx, s.engine, s.priority, j) }
+	if s.seen != nil {
+		submit = func() (string, bool, error) { return s.submitIfOlder(ctx, j) }
+	}
+	id, duplicate, err := submit()
 	if err != nil || s.receipt == nil {
 		return duplicate, err
 	}
