@@ -33,6 +33,12 @@ const letter = "We meet at nine at the upper gate. Bring gloves; ladders are the
 	"of trees hangs in the shed.\r\n\r\nIn April the first trees to flower are the pears, then the cherries, and last of all the apples, which wait until no more " +
 	"frost is to be expected.\r\n"
 
+// postcard is a message with a text, a page, a table and a picture of one pixel.
+const postcard = "From: Ann Pear <ann@orchard.example>\nTo: joe@example.org\nSubject: Pears of the orchard\nDate: Mon, 2 Sep 2024 10:00:00 +0000\n" +
+	"Content-Type: multipart/mixed; boundary=B\n\n--B\n\nHello Joe,\n\nthe pears are ripe.\n\n> Are the pears ripe?\n> Joe\n\nAnn\n" +
+	"--B\nContent-Type: text/html\n\n<h1>Pears</h1><img src=http://tracker.test/x.png>\n--B\nContent-Type: text/csv; name=table.csv\n\na,b\n" +
+	"--B\nContent-Type: image/gif; name=pear.gif\nContent-Transfer-Encoding: base64\n\nR0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7\n--B--\n"
+
 // gallery starts servers and returns the URLs of pages that show the design.
 func gallery(t *testing.T) (urls map[string]string, trusted *tls.Config) {
 	cfg, trusted := servers.Certificate()
@@ -73,13 +79,17 @@ func gallery(t *testing.T) (urls map[string]string, trusted *tls.Config) {
 		}
 	}))
 	t.Cleanup(web.Close)
+	mail := filepath.Join(t.TempDir(), "message.eml")
+	if err := os.WriteFile(mail, []byte(postcard), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	host := telnetd.Start(t, telnetd.Options{Script: func(c *telnetd.Conn) {
 		c.Send("\x1b[1;33;44m Library of the fruit hole \x1b[m\r\n\r\n 1  Pears\r\n 2  Apples\r\n\r\nYour choice: ")
 		c.Read(make([]byte, 1))
 	}})
 	return map[string]string{"home": "", "menu": hole.URL + "/1/", "text": hole.URL + "/0/about", "directory": "ftp://" + ftpd.Start(t, ftpd.Options{Tree: files}).Addr + "/",
 		"long": "ftp://" + ftpd.Start(t, ftpd.Options{Tree: many}).Addr + "/", "capsule": "gemini://" + capsule.Addr + "/index.gmi", "identity": "gemini://" + capsule.Addr + "/members",
-		"group": "news://" + group.Addr + "/example.fruit", "article": "nntp://" + group.Addr + "/example.fruit/2", "feed": web.URL + "/feed", "page": web.URL + "/page",
+		"group": "news://" + group.Addr + "/example.fruit", "article": "nntp://" + group.Addr + "/example.fruit/2", "feed": web.URL + "/feed", "page": web.URL + "/page", "mail": "file://" + mail,
 		"error": "gopher://orchrad.invalid/", "absent": web.URL + "/absent", "session": "telnet://" + host.Addr + "/"}, trusted
 }
 
