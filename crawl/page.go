@@ -20,7 +20,8 @@ type Page struct {
 	// Memo is the data that the last visit stored, in this crawl or an earlier one. Visit may
 	// replace it.
 	Memo []byte
-	// Target is the URL that the page redirects to, after Redirect has returned ErrElsewhere.
+	// Target is the URL that the page redirects to, perhaps with a fragment, after Redirect has returned
+	// ErrElsewhere.
 	Target uri.URI
 	// Delay is the Crawl-delay of the server.
 	Delay time.Duration
@@ -28,6 +29,10 @@ type Page struct {
 	Reply fetch.Reply
 	// Unread is the content type of the page if Read found no links because of it.
 	Unread string
+	// Anchors, if not nil, are set by Read. Fragment, if not nil, is called for each link with a fragment
+	// that Read finds; to has none.
+	Anchors  *links.Anchors
+	Fragment func(to uri.URI, fragment string)
 	// Result carries a value from Visit to Options.Ended.
 	Result any
 
@@ -138,6 +143,7 @@ var ErrElsewhere = errors.New("crawl: the page redirects to another URL")
 // cookie. If the page is a seed, depth and scope are relative to the target from then on.
 func (p *Page) Redirect(ctx context.Context, to uri.URI) error {
 	v := p.visitor
+	fragment, hasFragment := to.Fragment()
 	to = v.withoutDefaultPort(to).WithoutFragment()
 	if to == p.URL || to.Key() == p.Key() {
 		return nil
@@ -160,6 +166,9 @@ func (p *Page) Redirect(ctx context.Context, to uri.URI) error {
 		return err
 	}
 	p.Target = l.URL
+	if ref, err := uri.ParseRef("#" + fragment); hasFragment && err == nil {
+		p.Target = p.Target.Resolve(ref)
+	}
 	return ErrElsewhere
 }
 
@@ -182,7 +191,7 @@ func (p *Page) Read(ctx context.Context) error {
 	if err := p.Receive(ctx, resp); err != nil {
 		return err
 	}
-	entries, ok := links.Entries(resp, p.Rel)
+	entries, ok := links.EntriesAndAnchors(resp, p.Rel, p.Anchors)
 	if p.Rel == "sitemap" {
 		entries, ok = links.Sitemap(resp.Body, resp.URL), true
 	}
@@ -190,7 +199,24 @@ func (p *Page) Read(ctx context.Context) error {
 		p.Unread = cmp.Or(resp.ContentType, UnknownType)
 		return nil
 	}
-	return p.AddLinks(ctx, entries)
+	return p.AddLinks(ctx, p.withFragments(entries))
+}
+
+// withFragments calls Fragment for the entries.
+func (p *Page) withFragments(entries iter.Seq2[fetch.Entry, error]) iter.Seq2[fetch.Entry, error] {
+	if p.Fragment == nil {
+		return entries
+	}
+	return func(yield func(fetch.Entry, error) bool) {
+		for e, err := range entries {
+			if fragment, ok := e.URL.Fragment(); ok && err == nil && e.Kind != fetch.EntryError {
+				p.Fragment(p.visitor.plain(e.URL), fragment)
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
 }
 
 // UnknownType stands for the content type of a page without one that does not begin as HTML.

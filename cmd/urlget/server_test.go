@@ -78,6 +78,7 @@ func pages() http.Handler {
 	file("/page/{$}", "text/html", `<p>page <a href="/hello.txt">the file</a></p>`)
 	file("/tree/{$}", "text/html", `<a href="/tree/a.html">a</a> <img src="i.png"> <a href="../hello.txt">h</a> <a href="http://other.invalid/">o</a> <a href="secret.html">s</a>`)
 	file("/tree/a.html", "text/html", `<a href="deep.html">d</a>`)
+	file("/fragments", "text/html", `<p id=a><a href="#a">a</a><a href="#b">b</a>`)
 	file("/tree/deep.html", "text/html", "deep")
 	file("/broken/{$}", "text/html", `<a href="/nowhere">n</a> <a href="/hello.txt">h</a>`)
 	file("/stalling/{$}", "text/html", `<a href="/hello.txt">h</a> <a href="/nowhere">n</a> <a href="/stall">s</a> <a href="/binary">b</a>`)

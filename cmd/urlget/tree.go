@@ -113,6 +113,9 @@ func (t *tree) mirrorOptions(seeds []seed) (*mirror.Options, error) {
 		const message = "%s: not read for links: the content type is %s"
 		t.rep.say(message, u.Redacted(), fetch.Printable(contentType))
 	}
+	opts.NoAnchor = func(link, page uri.URI) {
+		t.rep.con.Warn(fmt.Sprintf("%s: %s: the page has no such id", page.Redacted(), link.Redacted()))
+	}
 	opts.Crawl.Left = func(l crawl.Link, why crawl.Reason) {
 		switch {
 		case why == crawl.NeedsForm:

@@ -77,6 +77,9 @@ type Options struct {
 	// Unread is called for start pages of schemes with links, and for pages that begin as HTML, that are
 	// not read for links because of their content type. Calls do not overlap.
 	Unread func(u uri.URI, contentType string)
+	// NoAnchor is called at the end of a run with Spider for each fragment of a link that refers to no part
+	// of a page, with the first page that links to it. Calls do not overlap.
+	NoAnchor func(link, page uri.URI)
 	// Retrying is called before each pause between attempts, like Retry.Report. Calls do not
 	// overlap.
 	Retrying func(ctx context.Context, u uri.URI, failed int, wait time.Duration, err error)
@@ -136,6 +139,11 @@ func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Opt
 		}
 	}
 	m.reportWaiting()
+	if m.Spider {
+		if err := m.checkFragments(); err != nil {
+			return &m.report, err
+		}
+	}
 	if m.Convert && !m.Spider {
 		if err := m.convert(ctx); err != nil {
 			return &m.report, err
@@ -197,10 +205,14 @@ type memo struct {
 	// Index is the entry in a directory index when the file was last requested, at Asked.
 	Index     indexEntry `json:"told,omitzero"`
 	Requested time.Time  `json:"asked,omitzero"`
-	Page      bool       `json:"page,omitempty"`  // it may be converted
-	To        string     `json:"to,omitempty"`    // the key of a redirect's target
-	Final     string     `json:"final,omitempty"` // the base URL of links
-	Run       uint64     `json:"run,omitempty"`   // crawl.State.Number of the run that chose Path
+	Page      bool       `json:"page,omitempty"` // it may be converted
+	To        string     `json:"to,omitempty"`   // the key of a redirect's target
+	// ToFragment is true if the redirect names a fragment, which replaces that of a link.
+	ToFragment bool `json:"toFragment,omitempty"`
+	// Anchors is true if the state has all anchors of the page.
+	Anchors bool   `json:"anchors,omitempty"`
+	Final   string `json:"final,omitempty"` // the base URL of links
+	Run     uint64 `json:"run,omitempty"`   // crawl.State.Number of the run that chose Path
 	// ErrorRun is the number of the run that saved an error page instead of the content.
 	ErrorRun uint64 `json:"errorRun,omitempty"`
 	// Shared is the key of the URL whose file this URL shares, because the content is the same.

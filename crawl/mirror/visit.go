@@ -23,7 +23,7 @@ func (m *mirror) visit(ctx context.Context, p *crawl.Page) error {
 	}
 	if errors.Is(err, crawl.ErrElsewhere) {
 		v.Outcome, v.Path = job.Skipped, ""
-		p.Memo = memo{To: p.Target.Key()}.bytes()
+		p.Memo = memo{To: p.Target.Key(), ToFragment: m.redirectsToFragment(p)}.bytes()
 		var e *fetch.Error
 		if errors.As(err, &e) {
 			v.Status = e.Reply.Code
@@ -90,5 +90,5 @@ func (m *mirror) check(ctx context.Context, p *crawl.Page, v *visitResult) error
 		}
 		return err
 	}
-	return m.read(ctx, p, v)
+	return m.readAnchors(ctx, p, v)
 }

@@ -12,7 +12,7 @@ var (
 	// ReadXML is XML with a different limit.
 	ReadXML = readXML
 
-	HTML = func(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] { return readHTML(r, "", base) }
+	HTML = func(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] { return readHTML(r, "", base, nil) }
 
 	CSS     = styleSheet
 	URIList = uriList

@@ -30,7 +30,7 @@ var readers = sync.Pool{New: func() any { return bufio.NewReader(nil) }}
 
 // readHTML yields the links of a page in the order in which they end. The content type may name the
 // encoding.
-func readHTML(r io.Reader, contentType string, base uri.URI) iter.Seq2[fetch.Entry, error] {
+func readHTML(r io.Reader, contentType string, base uri.URI, a *Anchors) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
 		buffered := readers.Get().(*bufio.Reader)
 		buffered.Reset(r)
@@ -38,7 +38,10 @@ func readHTML(r io.Reader, contentType string, base uri.URI) iter.Seq2[fetch.Ent
 			buffered.Reset(nil)
 			readers.Put(buffered)
 		}()
-		p := &page{markup: newMarkup(buffered, contentType), base: base, yield: yield}
+		p := &page{markup: newMarkup(buffered, contentType), base: base, anchors: a, yield: yield}
+		if a != nil {
+			*a = Anchors{IsPage: true}
+		}
 		p.read()
 	}
 }
@@ -57,6 +60,7 @@ type page struct {
 	anchor   fetch.Entry // the open anchor
 	row      *row        // the last link of an index
 	frames   int         // frames with srcdoc around the page
+	anchors  *Anchors    // or nil
 	yield    func(fetch.Entry, error) bool
 	stopped  bool // yield returned false
 }
@@ -160,6 +164,9 @@ func (p *page) tag() {
 	name, attrs := p.name, p.attrs
 	p.styles, p.titles = name == "style" && !p.complete, name == "title" && !p.complete
 	p.scripts = ""
+	if p.anchors != nil && p.templates == 0 {
+		p.anchors.add(name, attrs)
+	}
 	if name == "script" && !p.complete {
 		p.scripts, _ = value(attrs, "type")
 	}

@@ -22,11 +22,16 @@ import (
 // The entries consume resp.Body and may be ranged over once. The caller closes the body. An error
 // of the body ends them.
 func Entries(resp *fetch.Response, rel string) (iter.Seq2[fetch.Entry, error], bool) {
+	return EntriesAndAnchors(resp, rel, nil)
+}
+
+// EntriesAndAnchors is Entries, and sets a, if that is not nil, while the entries are ranged over.
+func EntriesAndAnchors(resp *fetch.Response, rel string, a *Anchors) (iter.Seq2[fetch.Entry, error], bool) {
 	if resp.Entries != nil {
 		return resp.Entries, true
 	}
 	contentType, body := Sniff(resp.Body, resp.ContentType, rel)
-	return Read(body, contentType, resp.URL)
+	return read(body, contentType, resp.URL, a)
 }
 
 // Read returns the links of a document whose URL is base: an HTML page, an SVG file, a style sheet,
@@ -51,13 +56,19 @@ func Entries(resp *fetch.Response, rel string) (iter.Seq2[fetch.Entry, error], b
 // is the time on the page, read as UTC. Size is the size on the page, or -1 if it is rounded. Links
 // to the same directory in another order are omitted.
 func Read(r io.Reader, contentType string, base uri.URI) (iter.Seq2[fetch.Entry, error], bool) {
+	return read(r, contentType, base, nil)
+}
+
+func read(r io.Reader, contentType string, base uri.URI, a *Anchors) (iter.Seq2[fetch.Entry, error], bool) {
 	mediaType, _, err := mime.ParseMediaType(contentType)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
 		return nil, false
 	}
 	switch mediaType {
-	case "text/html", "application/xhtml+xml", "image/svg+xml":
-		return readHTML(r, contentType, base), true
+	case "text/html", "application/xhtml+xml":
+		return readHTML(r, contentType, base, a), true
+	case "image/svg+xml":
+		return readHTML(r, contentType, base, nil), true
 	case "text/css":
 		return styleSheet(r, base), true
 	case manifestType:
