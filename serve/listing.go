@@ -51,6 +51,7 @@ type listing struct {
 	boxes   int
 	words   string // of the search whose results are listed
 	reading *reading
+	same    []fact // columns that are left out, because all entries have the same value
 }
 
 func (p *page) listing(resp *fetch.Response) {
@@ -71,6 +72,9 @@ func (p *page) listing(resp *fetch.Response) {
 	}
 	l.inspect(in.first)
 	l.choose(q.Get("layout"))
+	if in.complete {
+		l.leaveOut(in.first)
+	}
 	if l.layout == asTable && l.sort == "" && p.s.Client.Traits(p.here.url).Tree {
 		if in.peek(maxDefaultSorted+1, time.After(5*p.s.delay)); in.complete {
 			slices.SortStableFunc(in.first, compareNames)
@@ -92,7 +96,38 @@ func (p *page) listing(resp *fetch.Response) {
 		Shown, Total int
 		Filter       bool
 		Words        string
-	}{l.shown, l.total, l.filter != "", fetch.Printable(l.words)})
+		Same         []fact
+	}{l.shown, l.total, l.filter != "", fetch.Printable(l.words), l.same})
+}
+
+// leaveOut removes the columns in which all entries have the same value.
+func (l *listing) leaveOut(entries []fetch.Entry) {
+	if len(entries) < 2 || l.layout == asThreads {
+		return
+	}
+	one := func(value func(fetch.Entry) string) (string, bool) {
+		first := value(entries[0])
+		differs := func(e fetch.Entry) bool { return value(e) != first }
+		return first, first != "" && !slices.ContainsFunc(entries, differs)
+	}
+	if date, ok := one(func(e fetch.Entry) string { return dateText(e.ModTime) }); ok {
+		l.dates = false
+		l.same = append(l.same, fact{Name: "Date", Value: date})
+	}
+	l.columns = slices.DeleteFunc(l.columns, func(c column) bool {
+		text, ok := one(func(e fetch.Entry) string { return textOf(e.Facts(), c.Key) })
+		if ok {
+			l.same = append(l.same, fact{Name: c.Title, Value: text})
+		}
+		return ok
+	})
+}
+
+func dateText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(minuteForm)
 }
 
 // inspect chooses the columns and the applicable layouts by the facts of the first entries.

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"bufio"
 	"bytes"
 	_ "embed" // for places
 	"errors"
@@ -83,15 +82,16 @@ func (b *bookmarks) all() ([]mark, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	text, err := b.read()
-	var list []mark
-	in := bufio.NewScanner(bytes.NewReader(text))
-	in.Buffer(nil, maxBookmarksFile)
-	for in.Scan() && len(list) < maxBookmarks {
-		if m, ok := parseMark(in.Text()); ok {
+	return parseMarks(text), err
+}
+
+func parseMarks(text []byte) (list []mark) {
+	for line := range bytes.Lines(text) {
+		if m, ok := parseMark(string(line)); ok && len(list) < maxBookmarks {
 			list = append(list, m)
 		}
 	}
-	return list, err
+	return list
 }
 
 func (b *bookmarks) has(u uri.URI) bool {

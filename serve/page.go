@@ -60,7 +60,6 @@ type head struct {
 	Identity   string // name of the current one
 	At         string
 	Archive    bool
-	Only       bool
 	Own        bool       // a page of the server itself
 	Fields     []field    // the signed address, for forms
 	Crumbs     []fact     // directories above
@@ -76,7 +75,7 @@ func (p *page) begin(status int, title string) {
 	own := p.address.url.IsZero()
 	h := head{Title: fetch.Printable(title), Static: staticFiles().path,
 		URL: fetch.Printable(p.typed), Own: own, Past: p.s.completions(),
-		Archive: p.s.Archive != nil, Only: p.s.ArchiveOnly, Queue: p.s.Queue != nil,
+		Archive: p.s.Archive != nil, Queue: p.s.Queue != nil,
 		Refresh: p.refresh, Focus: own && !p.refresh, Kicker: p.kicker}
 	h.Class, h.OtherFace = p.look()
 	if !h.Own {
@@ -142,7 +141,7 @@ type foot struct {
 	Talk        []conversationLine
 	More        int
 	Command     string // the shell command that saves the content; "" if there is none
-	Own         bool
+	Own, Only   bool
 	Line        string // the most important facts
 	Listing     string // link to the listing that led to the page
 	Previous    string // link to the entry before it
@@ -150,7 +149,7 @@ type foot struct {
 }
 
 func (p *page) end(resp *fetch.Response) {
-	f := foot{Sections: p.sections, Own: p.address.url.IsZero()}
+	f := foot{Sections: p.sections, Own: p.address.url.IsZero(), Only: p.s.ArchiveOnly}
 	if listing, previous, next, ok := p.s.readings.around(p.address); ok {
 		f.Listing, f.Previous, f.Next = p.s.linkTo(listing), p.s.linkTo(previous), p.s.linkTo(next)
 	}

@@ -160,7 +160,7 @@ func TestNewsAreThreads(t *testing.T) {
 	u := start(t)
 	p := u.open("news://" + n.Addr + "/x.y")
 	p.want(t, http.StatusOK, `<li class="entry d0"><span class="hidden">Level 1: </span>`, `<li class="entry d1">`, "1 reply<", "Pärs", `<span class="author">Ålice</span>`)
-	u.get(p.url+"&layout=table").want(t, http.StatusOK, ">Author</a>", ">No.</a>")
+	u.get(p.url+"&layout=table").want(t, http.StatusOK, ">No.</a>", "Author Ålice") // of all entries
 	m := u.get(p.find(t, "/view?", "2@x"))
 	m.want(t, http.StatusOK, "<h1>Re: one</h1>", "<dt>From</dt><dd>Ålice", "&lt;b&gt;", `<span class="quoted">&gt; quoted`)
 	u.get(m.find(t, "/view?", "u=news://"+n.Addr+"/x.y", "f=")).want(t, http.StatusOK, "1 reply<")
@@ -210,7 +210,9 @@ func TestDirectoriesAreSorted(t *testing.T) {
 func TestNewUsersHavePlaces(t *testing.T) {
 	t.Parallel()
 	u := start(t)
-	u.get("/").want(t, http.StatusOK, ">Gopher: Floodgap Systems</a>", "<summary>All schemes</summary>")
+	u.get("/").want(t, http.StatusOK, ">Gopher: Floodgap Systems<small>", "<summary>All schemes</summary>")
+	u.get("/?scheme=gopher").want(t, http.StatusOK, `name="url" value="gopher://"`)
+	u.get("/?scheme=javascript").want(t, http.StatusOK, `name="url" value=""`)
 	u.get("/keys").want(t, http.StatusOK, "<kbd>?</kbd>", "show this page")
 }
 
@@ -640,4 +642,20 @@ func TestDownloadsTakeNoMemory(t *testing.T) {
 	if used := after.TotalAlloc - before.TotalAlloc; used > 8<<20 {
 		t.Errorf("%d bytes of memory were taken", used)
 	}
+}
+
+func TestColumnsWithOneValueAreLeftOut(t *testing.T) {
+	t.Parallel()
+	same, other := fstest.MapFS{}, fstest.MapFS{}
+	for i := range 3 {
+		same[fmt.Sprintf("%d.txt", i)] = &fstest.MapFile{Data: make([]byte, i), ModTime: day}
+		other[fmt.Sprintf("%d.txt", i)] = &fstest.MapFile{Data: make([]byte, i), ModTime: day.AddDate(0, 0, i)}
+	}
+	u := start(t)
+	p := u.open("ftp://" + ftpd.Start(t, ftpd.Options{Tree: same}).Addr + "/")
+	p.want(t, http.StatusOK, ">Size</a>", "All entries:", "Date 1994-12-20 12:00")
+	p.without(t, ">Date</a>", `<td class="date">`)
+	u.open("ftp://"+ftpd.Start(t, ftpd.Options{Tree: other}).Addr+"/").want(t, http.StatusOK, ">Size</a>", ">Date</a>")
+	one := fstest.MapFS{"1.txt": same["1.txt"]}
+	u.open("ftp://"+ftpd.Start(t, ftpd.Options{Tree: one}).Addr+"/").want(t, http.StatusOK, ">Size</a>", ">Date</a>")
 }

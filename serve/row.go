@@ -101,8 +101,7 @@ func (l *listing) row(e fetch.Entry) row {
 		out.Size, out.Exact = sizeText(e.Size), exactSize(e.Size)
 	}
 	if !e.ModTime.IsZero() {
-		date := e.ModTime.UTC()
-		out.Date, out.Stamp = date.Format(minuteForm), date.Format("2006-01-02T15:04:05Z")
+		out.Date, out.Stamp = dateText(e.ModTime), e.ModTime.UTC().Format("2006-01-02T15:04:05Z")
 	}
 	if l.layout == asList {
 		out.Line = l.line(out, facts)

@@ -19,11 +19,15 @@ import (
 
 func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	p := s.newPage(w, r, address{})
+	if scheme, ok := s.Client.Scheme(r.URL.Query().Get("scheme")); ok && scheme.Retrieves() {
+		p.typed = schemePrefix(scheme)
+	}
 	p.begin(http.StatusOK, "urlget")
-	type place struct{ Title, URL, Link string }
+	type place struct{ Title, URL, Link, Hue string }
 	data := struct {
 		Start      []place
 		Marks      []place
+		Try        []place
 		Past       []visitRow
 		Schemes    []fetch.Scheme
 		Archive    bool
@@ -33,17 +37,23 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	}{Identities: s.Identities != "", Archive: s.Archive != nil, Only: s.ArchiveOnly}
 	if !s.Start.IsZero() {
 		name, link := s.Start.Redacted(), s.link("/view", address{url: s.Start, at: s.At})
-		data.Start = []place{{name, name, link}}
+		data.Start = []place{{name, name, link, hue(s.Start)}}
+	}
+	listed := func(marks []mark) (list []place) {
+		for _, m := range marks {
+			list = append(list, place{fetch.Printable(m.title), fetch.Printable(m.url.Redacted()),
+				s.link("/view", address{url: m.url}), hue(m.url)})
+		}
+		return list
 	}
 	marks, err := s.marks.all()
-	if s.ArchiveOnly && s.marks.isNew() {
-		marks = nil // the archive does not have them
+	if !s.marks.isNew() {
+		data.Marks = listed(marks)
 	}
-	for _, m := range marks {
-		data.Marks = append(data.Marks, place{fetch.Printable(m.title), fetch.Printable(m.url.Redacted()),
-			s.link("/view", address{url: m.url})})
+	if !s.ArchiveOnly { // the archive does not have them
+		data.Try = listed(parseMarks(places))
 	}
-	past, wrong := s.visits(10)
+	past, wrong := s.visits(8)
 	data.Past, err = past, errors.Join(err, wrong)
 	if s.Archive != nil {
 		data.Captures = s.Archive.Len()
@@ -56,6 +66,14 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	p.put("home", data)
 	p.putError(err)
 	p.end(nil)
+}
+
+// schemePrefix returns the beginning of the URLs of a scheme.
+func schemePrefix(s fetch.Scheme) string {
+	if s.Port == 0 {
+		return s.Name + ":"
+	}
+	return s.Name + "://"
 }
 
 func (s *Server) open(w http.ResponseWriter, r *http.Request) {

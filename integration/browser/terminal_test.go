@@ -38,7 +38,7 @@ func (b *tab) terminal(script func(*telnetd.Conn)) *servers.Server {
 	return host
 }
 
-const lines = `[...document.getElementById("lines").children].map(e => e.innerText.replace("\u200b", "").trimEnd()).join("\n")`
+const lines = `[...document.getElementById("lines").children].map(e => e.innerText.trimEnd()).join("\n")`
 
 // echo echoes and quotes input, as an echoing host does.
 func echo(c *telnetd.Conn) {

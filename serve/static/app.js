@@ -30,6 +30,10 @@ document.addEventListener("click", (event) => {
   if (event.target.closest("[data-stop]")) { event.preventDefault(); window.stop(); }
 });
 
+// A scheme that was chosen is continued behind it.
+const start = document.querySelector("#url[autofocus]");
+if (start) start.setSelectionRange(start.value.length, start.value.length);
+
 // The button of an error page selects the address.
 const edit = document.querySelector("[data-edit]");
 if (edit) edit.addEventListener("click", (event) => { event.preventDefault(); focusAddress(); });

@@ -100,7 +100,6 @@ function row(line, cursor) {
     }
     x = to;
   }
-  if (end === 0) div.append("\u200b"); // keeps the height of an empty line
   return div;
 }
 
