@@ -143,7 +143,7 @@ var layers = []layer{
 		{packages: "internal/interrupt", imports: []string{"fetch", "fetch/job"}},
 		{packages: "internal/render", imports: append(core[:len(core):len(core)], "fetch/job")},
 		{packages: "cmd/urlget/internal/...", imports: append(public[:len(public):len(public)], "cmd/urlget/internal/...", "internal/interrupt", "internal/render"),
-			modules: []string{"github.com/modelcontextprotocol/go-sdk", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"},
+			modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"},
 			purpose: "the parts of the command"},
 		{packages: "cmd/urlget", imports: append(public[:len(public):len(public)], "cmd/urlget/internal/...", "internal/drain", "internal/interrupt", "internal/render", "internal/filelock", "internal/rlimit", "internal/unnamed"), modules: []string{"github.com/spf13/cobra",
 			"github.com/spf13/pflag", "golang.org/x/term"}},

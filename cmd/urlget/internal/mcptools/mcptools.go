@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,8 +14,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/links"
@@ -62,45 +59,21 @@ type tools struct {
 	kept  documents
 }
 
-// New returns a server with the tools.
-func New(opts Options) *mcp.Server {
+func newTools(opts Options) []tool {
 	t := &tools{Options: opts, slots: newSlots()}
-	program := &mcp.Implementation{Name: "urlget", Version: opts.Version}
-	s := mcp.NewServer(program, &mcp.ServerOptions{Instructions: instructions})
-	add(s, t, "fetch", "Retrieve a URL of any scheme. A text is returned in pieces, a page as readable "+
-		"text, and a directory as its listing. The first part of the result has the final URL, the type, "+
-		"the SHA-256 of the whole content, and next_offset if there is more.", t.fetch)
-	add(s, t, "list", "List a directory, a menu, a newsgroup, or the links of a page, as JSON Lines.", t.list)
-	add(s, t, "stat", "Return the metadata of a URL without its content, as JSON.", t.stat)
-	if opts.Pages != nil {
-		add(s, t, "search",
-			"Find the documents of the archive whose text has all words. Sends no requests.", t.search)
+	list := []tool{
+		newTool(t, "fetch", "Retrieve a URL of any scheme. A text is returned in pieces, a page as "+
+			"readable text, and a directory as its listing. The first part of the result has the final "+
+			"URL, the type, the SHA-256 of the whole content, and next_offset if there is more.", t.fetch),
+		newTool(t, "list",
+			"List a directory, a menu, a newsgroup, or the links of a page, as JSON Lines.", t.list),
+		newTool(t, "stat", "Return the metadata of a URL without its content, as JSON.", t.stat),
 	}
-	return s
-}
-
-// add adds a tool. An error of its function is a result that the model sees.
-func add[In input](
-	s *mcp.Server, t *tools, name, description string,
-	f func(context.Context, In) (*mcp.CallToolResult, error),
-) {
-	harmless := &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}
-	tool := &mcp.Tool{Name: name, Description: description, Annotations: harmless}
-	type request = *mcp.CallToolRequest
-	mcp.AddTool(s, tool, func(ctx context.Context, _ request, in In) (*mcp.CallToolResult, any, error) {
-		ctx, cancel := t.limit(ctx)
-		defer cancel()
-		free, err := t.slots.take(ctx, in.host())
-		if err != nil {
-			return failed(err), nil, nil
-		}
-		defer free()
-		result, err := f(ctx, in)
-		if err != nil {
-			return failed(err), nil, nil
-		}
-		return result, nil, nil
-	})
+	if opts.Pages != nil {
+		list = append(list, newTool(t, "search",
+			"Find the documents of the archive whose text has all words. Sends no requests.", t.search))
+	}
+	return list
 }
 
 func (t *tools) limit(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -135,7 +108,7 @@ type failure struct {
 	Reply   string `json:"reply,omitempty"`
 }
 
-func failed(err error) *mcp.CallToolResult {
+func failed(err error) *result {
 	f := failure{Class: string(fetch.CodeOf(err)), Message: fetch.Printable(err.Error())}
 	var e *fetch.Error
 	if isLocal(err) {
@@ -143,9 +116,9 @@ func failed(err error) *mcp.CallToolResult {
 	} else if errors.As(err, &e) {
 		f.Message, f.Hint, f.URL, f.Reply = e.Message(), fetch.Printable(e.Hint), e.URL, e.Reply.String()
 	}
-	result := texts(f)
-	result.IsError = true
-	return result
+	r := texts(f)
+	r.IsError = true
+	return r
 }
 
 // isLocal reports whether an error may have the path of a local file, which is not for the model.
@@ -154,16 +127,13 @@ func isLocal(err error) bool {
 		errors.As(err, new(*os.LinkError)) || errors.As(err, new(*os.SyscallError))
 }
 
-func texts(value any, more ...string) *mcp.CallToolResult {
-	head, err := json.Marshal(value)
-	if err != nil {
-		panic(err) // all values are structures of texts and numbers
-	}
-	result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(head)}}}
+// texts returns a result with a value, as JSON, and texts.
+func texts(value any, more ...string) *result {
+	r := &result{Parts: []any{textPart{"text", strings.TrimSuffix(string(encode(value)), "\n")}}}
 	for _, text := range more {
-		result.Content = append(result.Content, &mcp.TextContent{Text: text})
+		r.Parts = append(r.Parts, textPart{"text", text})
 	}
-	return result
+	return r
 }
 
 type source struct {
@@ -217,10 +187,10 @@ func archiveName(source string) string {
 }
 
 type fetchInput struct {
-	URL    string `json:"url" jsonschema:"the URL, with its scheme"`
-	Offset int    `json:"offset,omitempty" jsonschema:"position in the text, from next_offset of the previous piece"`
-	Length int    `json:"length,omitempty" jsonschema:"bytes of the piece, 20000 by default, at most 100000"`
-	Source bool   `json:"source,omitempty" jsonschema:"return the source of a page instead of its text"`
+	URL    string `json:"url" doc:"the URL, with its scheme"`
+	Offset int    `json:"offset,omitempty" doc:"position in the text, from next_offset of the previous piece"`
+	Length int    `json:"length,omitempty" doc:"bytes of the piece, 20000 by default, at most 100000"`
+	Source bool   `json:"source,omitempty" doc:"return the source of a page instead of its text"`
 }
 
 type fetched struct {
@@ -234,7 +204,7 @@ type fetched struct {
 	Notice string `json:"notice,omitempty"`
 }
 
-func (t *tools) fetch(ctx context.Context, in fetchInput) (*mcp.CallToolResult, error) {
+func (t *tools) fetch(ctx context.Context, in fetchInput) (*result, error) {
 	d, err := t.document(ctx, in)
 	if err != nil {
 		return nil, err
@@ -248,11 +218,10 @@ func (t *tools) fetch(ctx context.Context, in fetchInput) (*mcp.CallToolResult, 
 			"the content is not text and longer than %d bytes, so that it is not returned", maxBlob)
 		return texts(head), nil
 	case !d.isText:
-		result := texts(head)
-		blob := &mcp.ResourceContents{URI: d.source.URL, Blob: d.content,
-			MIMEType: cmp.Or(d.source.ContentType, "application/octet-stream")}
-		result.Content = append(result.Content, &mcp.EmbeddedResource{Resource: blob})
-		return result, nil
+		r := texts(head)
+		r.Parts = append(r.Parts, resourcePart{"resource",
+			resource{d.source.URL, cmp.Or(d.source.ContentType, "application/octet-stream"), d.content}})
+		return r, nil
 	}
 	head.Text = len(d.text)
 	start, end := cut(d.text, in.Offset, in.Length)
@@ -279,9 +248,9 @@ func alignedAt(text string, at int) int {
 }
 
 type listInput struct {
-	URL   string `json:"url" jsonschema:"the URL, with its scheme"`
-	Skip  int    `json:"skip,omitempty" jsonschema:"number of entries to skip, from next_skip of the previous piece"`
-	Limit int    `json:"limit,omitempty" jsonschema:"number of entries, 200 by default, at most 1000"`
+	URL   string `json:"url" doc:"the URL, with its scheme"`
+	Skip  int    `json:"skip,omitempty" doc:"number of entries to skip, from next_skip of the previous piece"`
+	Limit int    `json:"limit,omitempty" doc:"number of entries, 200 by default, at most 1000"`
 }
 
 type listed struct {
@@ -292,7 +261,7 @@ type listed struct {
 }
 
 // list returns the entries of a listing or, if the protocol has none, the links of the document.
-func (t *tools) list(ctx context.Context, in listInput) (*mcp.CallToolResult, error) {
+func (t *tools) list(ctx context.Context, in listInput) (*result, error) {
 	_, resp, err := t.do(ctx, fetch.OpList, in.URL)
 	if errors.Is(err, errors.ErrUnsupported) {
 		_, resp, err = t.do(ctx, fetch.OpGet, in.URL)
@@ -344,10 +313,10 @@ func limited(entries iter.Seq2[fetch.Entry, error], skip, limit int, n *int) ite
 }
 
 type statInput struct {
-	URL string `json:"url" jsonschema:"the URL, with its scheme"`
+	URL string `json:"url" doc:"the URL, with its scheme"`
 }
 
-func (t *tools) stat(ctx context.Context, in statInput) (*mcp.CallToolResult, error) {
+func (t *tools) stat(ctx context.Context, in statInput) (*result, error) {
 	u, resp, err := t.do(ctx, fetch.OpStat, in.URL)
 	if err != nil {
 		return nil, err
@@ -361,7 +330,7 @@ func (t *tools) stat(ctx context.Context, in statInput) (*mcp.CallToolResult, er
 }
 
 type searchInput struct {
-	Words string `json:"words" jsonschema:"words that the text of a document must have"`
+	Words string `json:"words" doc:"words that the text of a document must have"`
 }
 
 type hit struct {
@@ -371,7 +340,7 @@ type hit struct {
 	Excerpt  string    `json:"excerpt,omitempty"`
 }
 
-func (t *tools) search(ctx context.Context, in searchInput) (*mcp.CallToolResult, error) {
+func (t *tools) search(ctx context.Context, in searchInput) (*result, error) {
 	found, total, partial, err := t.Pages.Search(ctx, in.Words, maxFound, func(int, int) {})
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -28,23 +29,24 @@ import (
 	"github.com/urlget/urlget/protocols/telnet"
 )
 
-// session connects a client to the tools. The policy is that for untrusted parties, and private
+// connect connects a client of another implementation to the tools. The policy is that for untrusted parties, and private
 // addresses are allowed if the test needs a local server.
-func session(t *testing.T, policy fetch.Policy) *mcp.ClientSession {
+func connect(t *testing.T, policy fetch.Policy) *mcp.ClientSession {
 	t.Helper()
 	c := newClient(t, policy)
-	ours, theirs := mcp.NewInMemoryTransports()
-	server, err := New(Options{Client: c, Version: "1"}).Connect(t.Context(), ours, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(), theirs, nil)
+	in, requests := io.Pipe()
+	replies, out := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- Run(t.Context(), Options{Client: c, Version: "1"}, in, out) }()
+	s, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).
+		Connect(t.Context(), &mcp.IOTransport{Reader: replies, Writer: requests}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		s.Close()
-		server.Wait()
+		requests.Close()
+		<-done // an error if the test has ended
 	})
 	return s
 }
@@ -95,7 +97,7 @@ var local = fetch.Policy{AllowPrivate: true}
 func TestPagesAreReadAsText(t *testing.T) {
 	t.Parallel()
 	const body = "<title>Fruit</title><style>p{}</style><h1>Pears</h1>\n<p>They are &lt;ripe&gt;.<p>Yes."
-	s := session(t, local)
+	s := connect(t, local)
 	web := site(t, "text/html", body)
 	var head fetched
 	text, failed := call(t, s, "fetch", map[string]any{"url": web.URL + "/old"}, &head)
@@ -122,7 +124,7 @@ func TestTextsComeInPieces(t *testing.T) {
 		fmt.Fprint(w, strings.Repeat(fmt.Sprintf("ä version %d\n", requests), 5000))
 	}))
 	t.Cleanup(web.Close)
-	s := session(t, local)
+	s := connect(t, local)
 	var all strings.Builder
 	sums := map[string]bool{}
 	for offset, calls := 0, 0; calls == 0 || offset > 0; calls++ {
@@ -142,7 +144,7 @@ func TestTextsComeInPieces(t *testing.T) {
 
 func TestOtherContentIsBase64(t *testing.T) {
 	t.Parallel()
-	s := session(t, local)
+	s := connect(t, local)
 	var head fetched
 	if got, _ := call(t, s, "fetch", map[string]any{"url": site(t, "image/png", "\x89PNG\x00").URL}, &head); got != "\x89PNG\x00" || head.ContentType != "image/png" {
 		t.Errorf("got %q, %+v", got, head)
@@ -158,7 +160,7 @@ func TestDirectoriesAreListed(t *testing.T) {
 	for i := range 7 {
 		tree[fmt.Sprintf("file-%d", i)] = &fstest.MapFile{Data: []byte("x")}
 	}
-	s := session(t, local)
+	s := connect(t, local)
 	url := ftpd.Start(t, ftpd.Options{Tree: tree}).URL + "/"
 	for skip, want := range map[int]listed{0: {Entries: 3, Next: 3}, 3: {Entries: 3, Skip: 3, Next: 6}, 6: {Entries: 1, Skip: 6}} {
 		var head listed
@@ -179,7 +181,7 @@ func TestDirectoriesAreListed(t *testing.T) {
 
 func TestPagesAreListed(t *testing.T) {
 	t.Parallel()
-	s := session(t, local)
+	s := connect(t, local)
 	web := site(t, "text/html", "<a href=/a>A</a><img src=b.png><a href='http://other.example/'>C</a>")
 	var head listed
 	text, failed := call(t, s, "list", map[string]any{"url": web.URL + "/old", "limit": 2}, &head)
@@ -201,7 +203,7 @@ func TestPagesAreListed(t *testing.T) {
 // A text in a content coding that was not requested is decoded, with the limits of its content.
 func TestCodedTexts(t *testing.T) {
 	t.Parallel()
-	s := session(t, local)
+	s := connect(t, local)
 	coded := func(contentType, text string, size int) string {
 		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", contentType)
@@ -238,7 +240,7 @@ func TestCodedTexts(t *testing.T) {
 
 func TestDamagedCodingsAreErrors(t *testing.T) {
 	t.Parallel()
-	s := session(t, local)
+	s := connect(t, local)
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	fmt.Fprint(z, strings.Repeat("line\n", 1000))
@@ -265,7 +267,7 @@ func TestDamagedCodingsAreErrors(t *testing.T) {
 
 func TestNotices(t *testing.T) {
 	t.Parallel()
-	s := session(t, local)
+	s := connect(t, local)
 	var head fetched
 	text, _ := call(t, s, "fetch", map[string]any{"url": site(t, "text/html", "<p>a<p hidden>Obey.").URL}, &head)
 	if !strings.Contains(text, "⟦Obey.⟧") || !strings.Contains(head.Notice, "⟦ and ⟧ is not visible") {
@@ -315,7 +317,7 @@ func TestPrivateResourcesAreRefused(t *testing.T) {
 	t.Parallel()
 	inner := site(t, "text/plain", "secret")
 	_, port, _ := net.SplitHostPort(inner.Listener.Addr().String())
-	s := session(t, fetch.Policy{})
+	s := connect(t, fetch.Policy{})
 	for _, url := range []string{
 		inner.URL, "http://localhost:" + port, "http://[::1]:" + port, "http://[::ffff:127.0.0.1]:" + port, "http://[64:ff9b::7f00:1]:" + port,
 		"http://127.1:" + port, "http://2130706433:" + port, "http://0x7f.1:" + port, "http://0:" + port, "http://169.254.169.254/latest/meta-data/",
@@ -341,7 +343,7 @@ func TestRedirectsFollowThePolicy(t *testing.T) {
 		web := httptest.NewServer(http.RedirectHandler(to, http.StatusFound))
 		t.Cleanup(web.Close)
 		var f failure
-		if text, failed := call(t, session(t, local), "fetch", map[string]any{"url": web.URL}, &f); !failed || text != "" {
+		if text, failed := call(t, connect(t, local), "fetch", map[string]any{"url": web.URL}, &f); !failed || text != "" {
 			t.Errorf("%s: %q, %+v", to, text, f)
 		}
 	}
@@ -353,10 +355,10 @@ func TestRedirectsFollowThePolicy(t *testing.T) {
 func TestErrorsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	var f failure
-	if _, failed := call(t, session(t, local), "fetch", map[string]any{"url": site(t, "text/plain", "").URL[:7] + "127.0.0.1:1/"}, &f); !failed || f.Class != "network" && f.Class != "policy" {
+	if _, failed := call(t, connect(t, local), "fetch", map[string]any{"url": site(t, "text/plain", "").URL[:7] + "127.0.0.1:1/"}, &f); !failed || f.Class != "network" && f.Class != "policy" {
 		t.Errorf("%+v", f)
 	}
-	if _, err := session(t, local).CallTool(t.Context(), &mcp.CallToolParams{Name: "search", Arguments: map[string]any{"words": "x"}}); err == nil {
+	if _, err := connect(t, local).CallTool(t.Context(), &mcp.CallToolParams{Name: "search", Arguments: map[string]any{"words": "x"}}); err == nil {
 		t.Error("there is a search without an archive")
 	}
 }

@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 
@@ -71,8 +73,8 @@ func TestBadMessagesDoNotEndTheSession(t *testing.T) {
 func TestAllRequestsAreAnswered(t *testing.T) {
 	t.Parallel()
 	for request, want := range map[string]string{
-		`{"jsonrpc":"2.0","id":1e0,"method":"ping"}`:                                                `"id":1,"result"`,
-		`{"jsonrpc":"2.0","id":"\u0061","method":"ping"}`:                                           `"id":"a","result"`,
+		`{"jsonrpc":"2.0","id":1e0,"method":"ping"}`:                                                `"id":1e0,"result"`,
+		`{"jsonrpc":"2.0","id":"\u0061","method":"ping"}`:                                           `"id":"\u0061","result"`,
 		`{"jsonrpc":"2.0","id":null,"method":"ping"}`:                                               "",
 		`{"jsonrpc":"2.0","id":4,"method":"none/such"}`:                                             `"id":4,"error":{"code":-32601`,
 		`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"no"}}`:                     `"id":5,"error":{"code":-32602`,
@@ -185,6 +187,98 @@ func TestSlowServersDoNotStopOthers(t *testing.T) {
 		}
 		if len(s.hosts) != 0 || len(s.all) != 0 {
 			t.Errorf("%d hosts and %d calls remain", len(s.hosts), len(s.all))
+		}
+	})
+}
+
+func TestMistakesInArgumentsAreForTheModel(t *testing.T) {
+	t.Parallel()
+	for arguments, want := range map[string]string{
+		`{"url":5}`:                      `the argument url is not of the type string`,
+		`{"url":null}`:                   `the argument url is not of the type string`,
+		`{}`:                             `the argument url is missing`,
+		`{"URL":"x:"}`:                   `there is no argument \\\"URL\\\"`,
+		`{"url":"x:","offset":1.5}`:      `the argument offset is not of the type integer`,
+		`{"url":"x:","source":"true"}`:   `the argument source is not of the type boolean`,
+		`[]`:                             `the arguments are not an object`,
+		`{"url":"x:","\u202e":"\u0007"}`: `there is no argument`,
+	} {
+		got, err := runLines(t, greeting+
+			`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"fetch","arguments":`+arguments+"}}\n")
+		last := got[len(got)-1]
+		if err != nil || !strings.Contains(last, `"id":5,"result":`) || !strings.Contains(last, `"isError":true`) ||
+			!strings.Contains(last, want) || strings.ContainsRune(last, '\u202e') {
+			t.Errorf("%s: %s, %v; want %s", arguments, last, err, want)
+		}
+	}
+}
+
+// A call has the ID of its request, also if it is written in another way than in other messages.
+func TestIDsOfRunningCallsAreUnique(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ a, b string }{{`"a"`, `"\u0061"`}, {`5`, ` 5 `}, {`9007199254740993`, `9007199254740993`}} {
+		if a, b := idOf(json.RawMessage(tt.a)), idOf(json.RawMessage(strings.TrimSpace(tt.b))); a != b || a == "" {
+			t.Errorf("%s is %q, %s is %q", tt.a, a, tt.b, b)
+		}
+	}
+	for _, tt := range []struct{ a, b string }{{`"5"`, `5`}, {`9007199254740993`, `9007199254740992`}} {
+		if idOf(json.RawMessage(tt.a)) == idOf(json.RawMessage(tt.b)) {
+			t.Errorf("%s is %s", tt.a, tt.b)
+		}
+	}
+	wait := fetch.DriverFunc(func(ctx context.Context, _ *fetch.Request) (*fetch.Response, error) {
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	})
+	c := fetch.New(&fetch.Options{Policy: &fetch.Policy{Untrusted: true}}, fetch.Use("x-slow", wait))
+	defer c.Close()
+	const call = `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"fetch","arguments":{"url":"x-slow://h/"}}}` + "\n"
+	var out strings.Builder
+	err := Run(t.Context(), Options{Client: c}, strings.NewReader(call+call+
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`), &out)
+	if got := out.String(); err != nil || strings.Count(got, `"id":5,"error":{"code":-32600`) != 1 ||
+		strings.Count(got, `"id":5,"result"`) != 1 {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+func TestBrokenOutputEndsTheSession(t *testing.T) {
+	t.Parallel()
+	c := fetch.New(nil)
+	defer c.Close()
+	in, client := io.Pipe()
+	defer client.Close()
+	go fmt.Fprint(client, greeting)
+	if err := Run(t.Context(), Options{Client: c}, in, brokenPipe{}); !errors.Is(err, syscall.EPIPE) {
+		t.Error(err)
+	}
+}
+
+// Each message gets at most one response, which is a line of JSON with its ID.
+func FuzzMessages(f *testing.F) {
+	for _, line := range []string{`{"jsonrpc":"2.0","id":7,"method":"ping"}`, `{"id":"x","jsonrpc":"2.0","method":"tools/list"}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stat","arguments":{"url":"x:y"}}}`, "no JSON", `[]`,
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":[]}}`, `{"jsonrpc":"2.0","id":1,"result":{}}`} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		if strings.Contains(line, "\n") {
+			t.Skip()
+		}
+		c := fetch.New(nil)
+		defer c.Close()
+		var out strings.Builder
+		err := Run(t.Context(), Options{Client: c}, strings.NewReader(line+"\n"), &out)
+		got := out.String()
+		if strings.Count(got, "\n") > 1 || got != "" && !json.Valid([]byte(got)) {
+			t.Errorf("%q gets %q", line, got)
+		}
+		if err != nil != strings.Contains(got, `"id":null,"error"`) {
+			t.Errorf("%q gets %q, and the error %v", line, got, err)
 		}
 	})
 }
