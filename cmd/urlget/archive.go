@@ -116,6 +116,9 @@ func withArchives(ctx context.Context, sum string) context.Context {
 // openArchives opens the archives named by flags. The returned context is canceled when recording
 // fails.
 func (n *network) openArchives(ctx context.Context, args []string) (context.Context, error) {
+	if err := n.logins.loadTLS(ctx); err != nil {
+		return ctx, err
+	}
 	r := &n.opts.Archive
 	if r.Cache != "" {
 		if err := n.openCache(); err != nil {

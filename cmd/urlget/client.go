@@ -97,8 +97,10 @@ func (n *network) options() (*fetch.Options, error) {
 	if opts.Network, err = dialingOptions(s); err != nil {
 		return nil, err
 	}
-	if opts.TLS, err = tlsConfig(s); err != nil {
-		return nil, err
+	if opts.TLS = n.logins.tls.Clone(); !n.logins.tlsLoaded {
+		if opts.TLS, err = tlsConfig(s, nil); err != nil {
+			return nil, err
+		}
 	}
 	if opts.Proxy, err = proxyFunc(s); err != nil {
 		return nil, err
@@ -234,7 +236,8 @@ func parseResolve(text string) (hostport string, addr netip.Addr, err error) {
 	return net.JoinHostPort(u.Host(), port), addr, nil
 }
 
-func tlsConfig(o *flags.Options) (*tls.Config, error) {
+// tlsConfig returns the configuration for the flags. If ask is nil, an encrypted key is not used.
+func tlsConfig(o *flags.Options, ask prompter) (*tls.Config, error) {
 	if !o.Trust.Insecure && o.Trust.CA == "" && o.Trust.Certificate == "" && o.Trust.Key == "" &&
 		o.Trust.Pinned == nil {
 		return nil, nil
@@ -251,11 +254,13 @@ func tlsConfig(o *flags.Options) (*tls.Config, error) {
 		cfg.RootCAs = pool
 	}
 	if o.Trust.Certificate != "" {
-		pair, err := readClientCertificate(o.Trust.Certificate, cmp.Or(o.Trust.Key, o.Trust.Certificate))
+		pair, err := readClientCertificate(o.Trust.Certificate, cmp.Or(o.Trust.Key, o.Trust.Certificate), ask)
 		if err != nil {
 			return nil, err
 		}
-		cfg.Certificates = []tls.Certificate{pair}
+		if pair != nil {
+			cfg.Certificates = []tls.Certificate{*pair}
+		}
 	}
 	return cfg, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"strings"
 	"sync"
 	"time"
@@ -60,6 +61,20 @@ type logins struct {
 	dialog *dialog
 	named  originSet
 	target uri.URI // the URL of explain or of a session
+
+	tls       *tls.Config // with the client certificate; nil for the defaults
+	tlsLoaded bool
+}
+
+// loadTLS reads the files with certificates and keys, once, and prompts for the passphrase.
+func (l *logins) loadTLS(ctx context.Context) (err error) {
+	if !l.tlsLoaded {
+		l.tls, err = tlsConfig(l.opts, func(file string) (string, error) {
+			return l.dialog.askPassphrase(ctx, file)
+		})
+		l.tlsLoaded = err == nil
+	}
+	return err
 }
 
 // originSet remembers the origins that the user named. Only those get --user and --password.

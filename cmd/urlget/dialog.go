@@ -54,6 +54,10 @@ func (d *dialog) fillIn(ctx context.Context, j *job.Job, err error) bool {
 	return filled
 }
 
+func (d *dialog) askPassphrase(ctx context.Context, file string) (string, error) {
+	return d.Ask(ctx, "Passphrase of "+fetch.Printable(file)+": ", true)
+}
+
 func (d *dialog) askField(ctx context.Context, f fetch.Field) ([]string, error) {
 	question := fetch.Printable(f.Name)
 	switch f.Kind {

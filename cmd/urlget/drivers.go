@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
-	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/protocols/external"
@@ -56,9 +55,7 @@ func (n *network) driverConfig() protocols.Config {
 				"Trust this key from now on (yes/no)? ", false)
 		return strings.EqualFold(strings.TrimSpace(answer), "yes"), err
 	}
-	d.SSH.Passphrase = func(ctx context.Context, file string) (string, error) {
-		return p.Ask(ctx, "Passphrase of "+fetch.Printable(file)+": ", true)
-	}
+	d.SSH.Passphrase = n.dialog.askPassphrase
 	if d.Conns > minConns {
 		d.FTP.MaxConns, d.News.MaxConns = d.Conns, d.Conns
 	}

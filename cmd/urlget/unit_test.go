@@ -123,7 +123,7 @@ func TestOldTLSIsRefused(t *testing.T) {
 		t.Cleanup(s.Close)
 		opts := flags.New()
 		opts.Trust.Insecure = true
-		cfg, err := tlsConfig(opts)
+		cfg, err := tlsConfig(opts, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,6 +31,9 @@ func (p *program) open(cmd *cobra.Command, args []string, how settings) (context
 	}
 	if !how.offline {
 		p.rep.openDisplay(ctx)
+		if err := p.net.logins.loadTLS(ctx); err != nil {
+			return ctx, nil, err
+		}
 	}
 	client, err := p.connect(how, len(src.args))
 	if err != nil {

@@ -166,8 +166,8 @@ var foreignFlags = []Foreign{
 	{Of: "curl", Names: "--disallow-username-in-url"},
 	{Of: "curl", Names: "--login-options --ntlm-wb --sasl-authzid --sasl-ir --service-name",
 		Note: "the server chooses the login method"},
-	{Of: "wget", Names: "--certificate-type --private-key-type", Note: "both are PEM"},
-	{Of: "curl", Names: "--cert-type --key-type", Note: "both are PEM"},
+	{Of: "wget", Names: "--certificate-type --private-key-type", Note: "the formats are recognized"},
+	{Of: "curl", Names: "--cert-type --key-type", Note: "the formats are recognized"},
 	{Of: "curl", Names: "--tlsv1 --tlsv1.0 --tlsv1.1 --tlsv1.2 --tlsv1.3 --tls-max --ciphers " +
 		"--tls13-ciphers --curves", Note: "TLS 1.2 or later is negotiated with the server"},
 	{Of: "wget", Names: "--secure-protocol --ciphers",
