@@ -1,7 +1,8 @@
 //go:build integration
 
 // Package browser tests the pages of urlget serve in Chromium: on a screen, on a phone, with the
-// dark color scheme, with the keyboard only, and under attack by other sites.
+// dark color scheme, with the keyboard only, and under attack by other sites. It also opens copies of sites
+// from a disk.
 package browser
 
 import (
