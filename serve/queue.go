@@ -116,7 +116,7 @@ type queuePage struct {
 	Still   bool
 	Problem string
 	Facts   []fact // empty without a sample
-	Charts  []chart
+	Chart   *chart // of the rate; nil without two rates
 	Workers []workerRow
 	More    int  // workers beyond maxQueueWorkers
 	Idle    bool // no worker runs
@@ -134,7 +134,7 @@ func (h *queueHistory) page(now time.Time) queuePage {
 	last := h.samples[len(h.samples)-1]
 	d.Facts = last.facts(now)
 	if len(h.samples) > 1 {
-		d.Charts = charts(h.samples)
+		d.Chart = rateChart(h.samples)
 	}
 	for _, w := range last.Workers[:min(len(last.Workers), maxQueueWorkers)] {
 		row := workerRow{Name: fetch.Printable(cutText(w.Name)), Running: fmt.Sprint(w.Running),
@@ -187,35 +187,33 @@ func remainingText(seconds float64) string {
 	return (time.Duration(max(seconds, 0)) * time.Second).String()
 }
 
-// A chart is a graph of values over time, in the form that the template shows.
+// A chart is the graph of the rate over time, in the form that the template shows.
 type chart struct {
-	Title, Range string
-	First, Last  string // times
-	Path         string // of SVG
+	Range       string
+	First, Last string // times
+	Path        string // of SVG
 }
 
 // chartWidth and chartHeight are the size of the view box of a chart. The template has them too.
 const chartWidth, chartHeight = 600, 100
 
-func charts(samples []QueueSample) []chart {
-	rates, results := make([]float64, len(samples)), make([]float64, len(samples))
-	times := make([]time.Time, len(samples))
+// rateChart returns the graph of the results per second, or nil if no rate is known. The other numbers
+// have no graph: results only rise.
+func rateChart(samples []QueueSample) *chart {
+	rates, times := make([]float64, len(samples)), make([]time.Time, len(samples))
 	for i, s := range samples {
-		times[i], rates[i], results[i] = s.Time, math.NaN(), float64(s.Results)
+		times[i], rates[i] = s.Time, math.NaN()
 		if s.Rate != nil {
 			rates[i] = *s.Rate
 		}
 	}
-	first, last := times[0].UTC().Format("15:04:05"), times[len(times)-1].UTC().Format("15:04:05 UTC")
-	var list []chart
-	if low, high, ok := valueRange(rates); ok {
-		low = min(low, 0)
-		list = append(list, chart{"Results per second", rateText(low) + " to " + rateText(high),
-			first, last, chartPath(times, rates, low, high)})
+	low, high, ok := valueRange(rates)
+	if !ok {
+		return nil
 	}
-	low, high, _ := valueRange(results)
-	return append(list, chart{"Results", fmt.Sprintf("%.0f to %.0f", low, high),
-		first, last, chartPath(times, results, low, high)})
+	low = min(low, 0)
+	return &chart{rateText(low) + " to " + rateText(high), times[0].UTC().Format("15:04:05"),
+		times[len(times)-1].UTC().Format("15:04:05 UTC"), chartPath(times, rates, low, high)}
 }
 
 // valueRange returns the lowest and the highest value; ok is false if all are NaN.

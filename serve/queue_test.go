@@ -100,13 +100,13 @@ func TestQueueHistoryIsAGraph(t *testing.T) {
 	}{
 		{"one sample", []serve.QueueSample{sampleAt(0, 5, 1)}, nil, "<svg"},
 		{"rates and results", []serve.QueueSample{sampleAt(0, 10, gap), sampleAt(2, 14, 2), sampleAt(4, 22, 4)},
-			[]string{`<path d="M300.0 50.0L600.0 0.0"/>`, "Results per second: 0.0 to 4.0", `<path d="M0.0 100.0L300.0 66.7L600.0 0.0"/>`, "Results: 10 to 22",
+			[]string{`<path d="M300.0 50.0L600.0 0.0"/>`, "Results per second: 0.0 to 4.0",
 				"<span>03:00:00</span> <span>03:00:04 UTC</span>", "<dd>4.0</dd>"}, ""},
 		{"a restart leaves a gap", []serve.QueueSample{sampleAt(0, 0, 1), sampleAt(2, 0, 1), sampleAt(4, 0, gap), sampleAt(6, 0, 1), sampleAt(8, 0, 1)},
 			[]string{`<path d="M0.0 0.0L150.0 0.0M450.0 0.0L600.0 0.0"/>`}, ""},
-		{"no rate", []serve.QueueSample{sampleAt(0, 1, gap), sampleAt(2, 1, gap)}, []string{"Results: 1 to 1", `<path d="M0.0 100.0L600.0 100.0"/>`}, "Results per second:"},
+		{"no rate", []serve.QueueSample{sampleAt(0, 1, gap), sampleAt(2, 1, gap)}, nil, "<svg"},
 		{"the clock was set back", []serve.QueueSample{sampleAt(0, 1, gap), sampleAt(9, 1, 1), sampleAt(5, 1, 1)}, []string{"03:00:05 UTC"}, "<svg"},
-		{"extreme numbers", []serve.QueueSample{sampleAt(0, 0, 1e308), sampleAt(2, 1<<64-1, 0)}, []string{"0.0 to 1e&#43;308", "0 to 18446744073709551616"}, "NaN"},
+		{"extreme numbers", []serve.QueueSample{sampleAt(0, 0, 1e308), sampleAt(2, 1<<64-1, 0)}, []string{"0.0 to 1e&#43;308"}, "NaN"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -132,9 +132,9 @@ func TestQueueHistoryIsBounded(t *testing.T) {
 	}
 	q.send(nil, samples...)
 	p := u.get("/queue")
-	p.want(t, http.StatusOK, "Results: 700 to 999")
-	if n := strings.Count(p.text, "L"); n > 700 {
-		t.Errorf("%d lines in the graphs", n)
+	p.want(t, http.StatusOK, "<dd>999</dd>")
+	if n := strings.Count(p.text, "L"); n > 350 {
+		t.Errorf("%d lines in the graph", n)
 	}
 }
 
