@@ -28,6 +28,7 @@ type failure struct {
 	Identities                  string        // link to the choice of an identity
 	Known                       []identityRow // identities to choose with one click
 	Server                      string        // that gets the identity
+	Suggested                   string        // name of a new identity
 	Own                         bool          // on a page of the server itself
 }
 
@@ -67,6 +68,7 @@ func (p *page) fail(err error) {
 		if f.Identities != "" {
 			f.Known, f.Fields = p.s.identityChoices(p.here), p.s.hiddenFields(p.here)
 			p.kicker, f.Server = "", fetch.Printable(p.here.url.Host())
+			f.Suggested = "visitor"
 			f.Title = fetch.Printable(p.here.url.Host()) + " asks for an identity"
 			f.Request = cmp.Or(fetch.Printable(e.Reply.Text), "Choose the identity to send.")
 			f.Hint = ""

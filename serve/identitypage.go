@@ -90,6 +90,7 @@ func (s *Server) putIdentities(w http.ResponseWriter, r *http.Request, a address
 		Fields      []field
 		Rows        []identityRow
 		Used        bool
+		Suggested   string // name of a new one
 	}{Dir: fetch.Printable(s.Identities)}
 	if !a.url.IsZero() {
 		data.Server, data.Fields = fetch.Printable(a.url.Host()), s.hiddenFields(a)

@@ -87,6 +87,14 @@ var wordIcons = map[string]string{
 	"image": "image", "sound": "audio", "movie": "video", "article": "message", "group": "folder",
 }
 
+// typeIcons has the icons for media types that tell more than their family.
+var typeIcons = map[string]string{
+	"text/html": "page", "application/xhtml+xml": "page", "application/zip": "archive",
+	"application/gzip": "archive", "application/x-gzip": "archive", "application/x-tar": "archive",
+	"application/zstd": "archive", "application/x-bzip2": "archive", "application/x-xz": "archive",
+	"application/x-7z-compressed": "archive",
+}
+
 func (l *listing) row(e fetch.Entry) row {
 	facts := e.Facts()
 	out := row{Sizes: l.sizes, Dates: l.dates, Text: e.Kind == fetch.EntryText,
@@ -129,6 +137,7 @@ func (l *listing) kind(e fetch.Entry, facts fetch.Facts) (icon, label string) {
 		case "text", "image", "audio", "video", "message":
 			icon, label = family, family
 		}
+		icon = cmp.Or(typeIcons[e.ContentType], icon)
 	}
 	if facts.Word != "" {
 		icon, label = cmp.Or(wordIcons[facts.Word], icon), facts.Word
