@@ -36,11 +36,7 @@ func TestAuditNamesExactlyTheLostJobs(t *testing.T) {
 	}
 	defer f.Close()
 	s := &submitter{app: &app{err: os.Stderr}, engine: e, priority: queue.Normal, receipt: f}
-	for i := range 3000 {
-		if err := s.take(t.Context(), fmt.Sprintf("list:%d", i+1), fmt.Sprintf("http://h.example/%d", i)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	submitNumbered(t, s, 3000)
 	submitted, err := (&app{}).auditedJobs(&auditFlags{receipt: name, priority: "normal"})
 	if err != nil || len(submitted.list) != 3000 {
 		t.Fatalf("%v, %v", submitted, err)
@@ -131,5 +127,17 @@ func TestSubmitWarnsOfOneServer(t *testing.T) {
 		if got := strings.Contains(log.String(), "warning: "+oneServer); got == quiet {
 			t.Errorf("quiet %v: %q", quiet, log.String())
 		}
+	}
+}
+
+// submitNumbered submits a list of n URLs.
+func submitNumbered(t *testing.T, s *submitter, n int) {
+	t.Helper()
+	var list strings.Builder
+	for i := range n {
+		fmt.Fprintf(&list, "http://h.example/%d\n", i)
+	}
+	if err := s.takeAll(t.Context(), nil, "list", strings.NewReader(list.String())); err != nil {
+		t.Fatal(err)
 	}
 }

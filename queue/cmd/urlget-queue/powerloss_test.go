@@ -45,11 +45,7 @@ func TestAuditAfterPowerLoss(t *testing.T) {
 			}
 			defer f.Close()
 			s := &submitter{app: &app{err: os.Stderr}, engine: e, priority: queue.Normal, receipt: f}
-			for i := range jobs {
-				if err := s.take(t.Context(), fmt.Sprintf("list:%d", i+1), fmt.Sprintf("http://h.example/%d", i)); err != nil {
-					t.Fatal(err)
-				}
-			}
+			submitNumbered(t, s, jobs)
 			finish(t, e, finished)
 			e.Close()
 			server.Close()

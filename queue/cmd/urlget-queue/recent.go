@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/queue"
 )
 
@@ -109,29 +108,18 @@ func (s seenJobs) find(key string, begin time.Time) (last string, recent bool) {
 	return hex.EncodeToString(j.last[:]), false
 }
 
+// take is find, and records the job if it is not recent, because it is submitted next.
+func (s seenJobs) take(key string, begin time.Time) (last string, recent bool) {
+	if last, recent = s.find(key, begin); !recent {
+		s.submitted(key)
+	}
+	return last, recent
+}
+
 func seenKey(key string) (k [20]byte, ok bool) {
 	if len(key) != hex.EncodedLen(len(k)) {
 		return k, false
 	}
 	_, err := hex.Decode(k[:], []byte(key))
 	return k, err == nil
-}
-
-// submitIfOlder submits a job unless it is recent.
-func (s *submitter) submitIfOlder(ctx context.Context, j *job.Job) (id string, duplicate bool, err error) {
-	key := queue.Key(j)
-	last, recent := s.seen.find(key, s.begin)
-	if recent {
-		s.recent++
-		return "", true, nil
-	}
-	if last == "" {
-		id, duplicate, err = queue.Submit(ctx, s.engine, s.priority, j)
-	} else {
-		id, duplicate, err = queue.SubmitAfter(ctx, s.engine, s.priority, j, last)
-	}
-	if err == nil {
-		s.seen.submitted(key)
-	}
-	return id, duplicate, err
 }

@@ -205,76 +205,152 @@ type submitter struct {
 	status                         int // exit status of the first refused URL
 }
 
+// submitAtOnce limits the submissions without a response. The servers of a queue with replicas store
+// those that arrive together with one round trip between them.
+const submitAtOnce = 64
+
+// An entry is a URL or job of the user, and the response to it.
+type entry struct {
+	place     string // file name and line, or "" for an argument
+	job       *job.Job
+	id        string
+	duplicate bool
+	recent    bool // a duplicate because of its result
+	err       error
+	done      chan struct{} // closed when the fields above are set
+}
+
+// takeAll submits the arguments and the lines of the list, and reports the responses in that order.
 func (s *submitter) takeAll(ctx context.Context, args []string, name string, list io.Reader) error {
+	entries, read := make(chan *entry, submitAtOnce), make(chan error, 1)
+	room, stop := make(chan struct{}, submitAtOnce), make(chan struct{})
+	go func() {
+		defer close(entries)
+		read <- s.startAll(args, name, list, func(place, text string) bool {
+			room <- struct{}{}
+			select {
+			case <-stop:
+				return false
+			default:
+				entries <- s.start(ctx, place, text)
+				return true
+			}
+		})
+	}()
+	for e := range entries {
+		err := s.report(e)
+		<-room
+		if err == nil {
+			continue
+		}
+		close(stop)
+		for len(room) > 0 { // submissions on their way
+			e, ok := <-entries
+			if !ok {
+				break
+			}
+			s.report(e)
+			<-room
+		}
+		if n := s.submitted + s.duplicates; n > 0 {
+			fmt.Fprintf(s.err, "urlget: stopped after %d URLs\n", n)
+		}
+		return err
+	}
+	return <-read
+}
+
+// startAll calls start for the arguments and lines until it returns false.
+func (s *submitter) startAll(args []string, name string, list io.Reader,
+	start func(place, text string) bool) error {
 	for _, text := range args {
-		if err := s.take(ctx, "", text); err != nil {
-			return err
+		if !start("", text) {
+			return nil
 		}
 	}
 	for line, err := range job.Lines(list) {
 		if err != nil {
 			return fileError(fmt.Errorf("%s: %w", name, err))
 		}
-		if err := s.take(ctx, fmt.Sprintf("%s:%d", name, line.Number), line.Text); err != nil {
-			return err
+		if !start(fmt.Sprintf("%s:%d", name, line.Number), line.Text) {
+			return nil
 		}
 	}
 	return nil
 }
 
-// take submits a URL or job of the user. It prints errors of the URL or job. It returns errors of
-// the queue, after which submitting is pointless.
-func (s *submitter) take(ctx context.Context, place, text string) error {
-	duplicate, err := s.submit(ctx, place, text)
-	switch class := fetch.CodeOf(err); {
-	case err == nil && duplicate:
+// start submits a URL or job of the user without waiting, except for a seed of a crawl.
+func (s *submitter) start(ctx context.Context, place, text string) *entry {
+	e := &entry{place: place, done: make(chan struct{})}
+	if s.crawl != nil {
+		defer close(e.done)
+		e.duplicate, e.err = s.seed(ctx, text)
+		return e
+	}
+	if e.job, e.err = parseJob(text, place != ""); e.err != nil {
+		close(e.done)
+		return e
+	}
+	last := ""
+	if s.seen != nil {
+		if last, e.recent = s.seen.take(queue.Key(e.job), s.begin); e.recent {
+			e.duplicate = true
+			close(e.done)
+			return e
+		}
+	}
+	go func() {
+		defer close(e.done)
+		if last == "" {
+			e.id, e.duplicate, e.err = queue.Submit(ctx, s.engine, s.priority, e.job)
+		} else {
+			e.id, e.duplicate, e.err = queue.SubmitAfter(ctx, s.engine, s.priority, e.job, last)
+		}
+	}()
+	return e
+}
+
+// report waits for the response and counts it. It prints errors of the URL or job. It returns errors
+// of the queue and of the receipt, after which submitting is pointless.
+func (s *submitter) report(e *entry) error {
+	<-e.done
+	switch class := fetch.CodeOf(e.err); {
+	case e.err == nil && e.duplicate:
 		s.duplicates++
-		return nil
-	case err == nil:
+		if e.recent {
+			s.recent++
+		}
+		return s.writeReceipt(e)
+	case e.err == nil:
 		s.submitted++
-		return nil
+		return s.writeReceipt(e)
+	case errors.Is(e.err, queue.ErrDraining):
+		err := fmt.Errorf("%w; use \"urlget queue resume\" to accept them", queue.ErrDraining)
+		return &fetch.Error{Code: class, Err: err}
 	case class != fetch.ErrRequest && class != fetch.ErrURL && class != fetch.ErrTooLarge:
-		if n := s.submitted + s.duplicates; n > 0 {
-			fmt.Fprintf(s.err, "urlget: stopped after %d URLs\n", n)
-		}
-		if errors.Is(err, queue.ErrDraining) {
-			err = fmt.Errorf("%w; use \"urlget queue resume\" to accept them", queue.ErrDraining)
-			err = &fetch.Error{Code: class, Err: err}
-		}
-		return err
+		return e.err
 	}
 	if s.refused == 0 {
-		s.status = job.ExitStatus(fetch.CodeOf(err))
+		s.status = job.ExitStatus(fetch.CodeOf(e.err))
 	}
 	s.refused++
+	place := e.place
 	if place != "" {
 		place += ": "
 	}
-	fmt.Fprintf(s.err, "urlget: %s%s\n", fetch.Printable(place), fetch.Printable(err.Error()))
+	fmt.Fprintf(s.err, "urlget: %s%s\n", fetch.Printable(place), fetch.Printable(e.err.Error()))
 	return nil
 }
 
-func (s *submitter) submit(ctx context.Context, place, text string) (duplicate bool, err error) {
-	if s.crawl != nil {
-		return s.seed(ctx, text)
+func (s *submitter) writeReceipt(e *entry) error {
+	if s.receipt == nil {
+		return nil
 	}
-	j, err := parseJob(text, place != "")
-	if err != nil {
-		return false, err
-	}
-	submit := func() (string, bool, error) { return queue.Submit(ctx, s.engine, s.priority, j) }
-	if s.seen != nil {
-		submit = func() (string, bool, error) { return s.submitIfOlder(ctx, j) }
-	}
-	id, duplicate, err := submit()
-	if err != nil || s.receipt == nil {
-		return duplicate, err
-	}
-	r := receipt{Line: place, URL: j.URL.Redacted(), Key: queue.Key(j), ID: id}
-	if duplicate {
+	r := receipt{Line: e.place, URL: e.job.URL.Redacted(), Key: queue.Key(e.job), ID: e.id}
+	if e.duplicate {
 		r.ID = "" // the earlier submission has another ID
 	}
-	return duplicate, fileError(render.WriteJSON(s.receipt, r))
+	return fileError(render.WriteJSON(s.receipt, r))
 }
 
 func parseJob(text string, line bool) (*job.Job, error) {
