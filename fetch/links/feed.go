@@ -32,7 +32,13 @@ type FeedItem struct {
 	Date           time.Time
 }
 
-var feedRoots = set("rss rdf feed")
+func isFeedRoot(name string) bool {
+	switch name {
+	case "rss", "rdf", "feed":
+		return true
+	}
+	return false
+}
 
 // IsFeed reports whether an XML document is a feed, by its beginning.
 func IsFeed(first []byte) bool {
@@ -43,7 +49,7 @@ func IsFeed(first []byte) bool {
 			return false
 		}
 		if start, ok := token.(xml.StartElement); ok {
-			return feedRoots[strings.ToLower(start.Name.Local)]
+			return isFeedRoot(strings.ToLower(start.Name.Local))
 		}
 	}
 }

@@ -127,15 +127,27 @@ func (f *framer) style(css string) {
 	}
 }
 
-// dropped lists the elements whose tags are removed, and shownAs those that get another name because
-// browsers read what follows them as text.
-var (
-	dropped = set("script base noscript noframes noembed basefont")
-	shownAs = map[string]string{"xmp": "pre", "plaintext": "pre"}
-)
+// isDropped reports whether the tags of an element are removed.
+func isDropped(name string) bool {
+	switch name {
+	case "script", "base", "noscript", "noframes", "noembed", "basefont":
+		return true
+	}
+	return false
+}
 
-// noEndTag lists the elements of HTML whose end tag is an element of its own, or an error.
-var noEndTag = set("area base br col embed hr img input link meta param source track wbr")
+// shownAs lists the elements that get another name because browsers read what follows them as text.
+var shownAs = map[string]string{"xmp": "pre", "plaintext": "pre"}
+
+// lacksEndTag reports whether the end tag of an element of HTML is an element of its own, or an error.
+func lacksEndTag(name string) bool {
+	switch name {
+	case "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
+		"track", "wbr":
+		return true
+	}
+	return false
+}
 
 func (f *framer) endTag() {
 	f.content = shown
@@ -143,7 +155,7 @@ func (f *framer) endTag() {
 	if name == "form" {
 		f.form = nil
 	}
-	if !dropped[name] && isMarkupName(name) && !(f.xml && noEndTag[name]) {
+	if !isDropped(name) && isMarkupName(name) && !(f.xml && lacksEndTag(name)) {
 		f.closeElement(name)
 	}
 }
@@ -167,7 +179,7 @@ func (f *framer) tag() {
 	case !f.complete && name == "style":
 		f.content = styles
 	}
-	if dropped[name] || !isMarkupName(name) || f.leaves() {
+	if isDropped(name) || !isMarkupName(name) || f.leaves() {
 		return
 	}
 	attrs := f.attributes()
@@ -175,7 +187,7 @@ func (f *framer) tag() {
 		name = other
 	}
 	f.out.Write(writeTag(name, attrs, false))
-	if f.complete && !(f.xml && noEndTag[name]) {
+	if f.complete && !(f.xml && lacksEndTag(name)) {
 		f.closeElement(name)
 	}
 }
@@ -249,21 +261,34 @@ func (f *framer) attributes() []html.Attribute {
 	return kept
 }
 
-// outward lists attributes that can lead out of the frame or change its rules, and those that check a
-// resource that the server rewrites. [spansOf] knows where they are references that are converted.
-var outward = set("action method enctype target ping srcdoc src srcset imagesrcset data background " +
-	"poster lowsrc dynsrc archive classid code codebase " +
-	"manifest profile attributionsrc xml:base integrity crossorigin nonce referrerpolicy icon")
+// leadsOut reports whether an attribute can lead out of the frame or change its rules, or checks a resource
+// that the server rewrites. [spansOf] knows where they are references that are converted.
+func leadsOut(name string) bool {
+	switch name {
+	case "action", "method", "enctype", "target", "ping", "srcdoc", "src", "srcset", "imagesrcset", "data",
+		"background", "poster", "lowsrc", "dynsrc", "archive", "classid", "code", "codebase", "manifest",
+		"profile", "attributionsrc", "xml:base", "integrity", "crossorigin", "nonce", "referrerpolicy",
+		"icon":
+		return true
+	}
+	return false
+}
 
-// wording lists attributes that are shown, or sent with a form.
-var wording = set("alt title value placeholder label summary abbr aria-label aria-description " +
-	"name id class style")
+// isWording reports whether an attribute is shown, or sent with a form.
+func isWording(name string) bool {
+	switch name {
+	case "alt", "title", "value", "placeholder", "label", "summary", "abbr", "aria-label",
+		"aria-description", "name", "id", "class", "style":
+		return true
+	}
+	return false
+}
 
 func isOutward(a html.Attribute) bool {
 	switch {
-	case outward[a.Key], strings.HasPrefix(a.Key, "on"), strings.HasPrefix(a.Key, "form") && a.Key != "form":
+	case leadsOut(a.Key), strings.HasPrefix(a.Key, "on"), strings.HasPrefix(a.Key, "form") && a.Key != "form":
 		return true
-	case wording[a.Key]:
+	case isWording(a.Key):
 		return false
 	}
 	address := strings.NewReplacer("\t", "", "\n", "", "\r", "", `\`, "/").Replace(a.Val)

@@ -16,9 +16,15 @@ const HiddenBegin, HiddenEnd = "⟦", "⟧"
 // enclosed keeps these marks for hidden text: a page cannot end one itself.
 var enclosed = strings.NewReplacer(HiddenBegin, "[[", HiddenEnd, "]]")
 
-// unseen lists the elements whose text browsers with scripts do not show, in HTML, SVG and MathML.
-var unseen = set("template noscript noframes noembed iframe datalist audio video canvas object " +
-	"desc metadata defs annotation annotation-xml")
+// isUnseen reports whether browsers with scripts do not show the text of an element, in HTML, SVG and MathML.
+func isUnseen(name string) bool {
+	switch name {
+	case "template", "noscript", "noframes", "noembed", "iframe", "datalist", "audio", "video", "canvas",
+		"object", "desc", "metadata", "defs", "annotation", "annotation-xml":
+		return true
+	}
+	return false
+}
 
 // A visibility tells which text of a page is hidden: by elements, the attribute hidden, and styles of
 // elements and of the page itself. It knows neither linked style sheets nor scripts.
@@ -36,7 +42,7 @@ func (v *visibility) start(m *markup) {
 }
 
 func (v *visibility) hides(name string, attrs []html.Attribute) bool {
-	if unseen[name] {
+	if isUnseen(name) {
 		return true
 	}
 	var id string

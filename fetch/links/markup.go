@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -67,7 +68,7 @@ func (m *markup) next() html.TokenType {
 	case html.StartTagToken, html.SelfClosingTagToken:
 		if m.skipsPlain && m.tree.foreign == 0 && len(raw) >= 3 {
 			var e element
-			if e, m.plain = plainTags[string(raw[1:len(raw)-1])]; m.plain {
+			if e, m.plain = plainTags()[string(raw[1:len(raw)-1])]; m.plain {
 				m.tree.startHTML(e.name, e.class)
 				return kind
 			}
@@ -95,10 +96,10 @@ func (m *markup) start(selfClosing bool) {
 	case m.xml, m.tree.start(m.name, m.attrs, selfClosing):
 		m.complete = selfClosing
 		m.tokens.NextIsNotRawText()
-	case readByUs[m.name]:
+	case isReadByUs(m.name):
 		m.tokens.NextIsNotRawText()
 	default:
-		m.isRaw = rawText[m.name]
+		m.isRaw = isRawText(m.name)
 	}
 	if m.name == "template" && !m.complete {
 		m.templates++
@@ -110,12 +111,24 @@ func (m *markup) start(selfClosing bool) {
 	}
 }
 
-// readByUs lists the elements whose content is text for browsers with scripts or frames, and markup
-// for others.
-var readByUs = set("noscript noframes noembed")
+// isReadByUs reports whether the content of an element is text for browsers with scripts or frames, and
+// markup for others.
+func isReadByUs(name string) bool {
+	switch name {
+	case "noscript", "noframes", "noembed":
+		return true
+	}
+	return false
+}
 
-// rawText lists the other elements of HTML whose content has neither tags nor character references.
-var rawText = set("script style iframe xmp plaintext")
+// isRawText reports whether the content of another element of HTML has neither tags nor references.
+func isRawText(name string) bool {
+	switch name {
+	case "script", "style", "iframe", "xmp", "plaintext":
+		return true
+	}
+	return false
+}
 
 func (m *markup) text() []byte {
 	text, converted := m.encoding.decode(m.tokens.Raw())
@@ -147,12 +160,11 @@ func (m *markup) failure(base uri.URI) error {
 
 // plainTags are frequent elements that have neither links nor an effect on the rest of the page
 // without attributes.
-var plainTags = elements("li p ul ol div span td th tr br b i em strong code pre h1 h2 h3 dt dd")
-
-func elements(names string) map[string]element {
+var plainTags = sync.OnceValue(func() map[string]element {
 	m := make(map[string]element)
-	for name := range strings.FieldsSeq(names) {
-		m[name] = element{name: name, class: classes[name]}
+	for name := range strings.FieldsSeq(
+		"li p ul ol div span td th tr br b i em strong code pre h1 h2 h3 dt dd") {
+		m[name] = element{name: name, class: classes()[name]}
 	}
 	return m
-}
+})

@@ -2,6 +2,7 @@ package links
 
 import (
 	"strings"
+	"sync"
 
 	"golang.org/x/net/html"
 )
@@ -112,7 +113,7 @@ func (n *namespaces) start(name string, attrs []html.Attribute, selfClosing bool
 	case space == inHTML && name == "math":
 		e.space = inMathML
 	case space == inHTML:
-		n.startHTML(name, classes[name])
+		n.startHTML(name, classes()[name])
 		return false
 	case space == inSVG && (name == "foreignobject" || name == "desc" || name == "title"):
 		e.point = htmlPoint
@@ -202,7 +203,7 @@ func (n *namespaces) end(name string) {
 		n.close(top, top+1)
 		return
 	}
-	c := classes[name]
+	c := classes()[name]
 	block := 0 // the innermost block
 	for i := top; i >= 0; i-- {
 		switch e := n.open[i]; {
@@ -248,12 +249,19 @@ func breaksOut(name string, attrs []html.Attribute) bool {
 			}
 		}
 	}
-	return breakouts[name]
+	return isBreakout(name)
 }
 
-var breakouts = set("b big blockquote body br center code dd div dl dt em embed " +
-	"h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta nobr ol p pre ruby s " +
-	"small span strong strike sub sup table tt u ul var")
+func isBreakout(name string) bool {
+	switch name {
+	case "b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed",
+		"h1", "h2", "h3", "h4", "h5", "h6", "head", "hr", "i", "img", "li", "listing", "menu", "meta",
+		"nobr", "ol", "p", "pre", "ruby", "s", "small", "span", "strong", "strike", "sub", "sup", "table",
+		"tt", "u", "ul", "var":
+		return true
+	}
+	return false
+}
 
 // A class says how the tags of an element of HTML close others.
 type class byte
@@ -269,19 +277,21 @@ const (
 )
 
 // classes holds the classes of elements (HTML, sections 13.2.4.2 and 13.2.6.4.7).
-var classes = classed(map[class]string{
-	untracked: "area base br col embed hr img input link meta param source track wbr " +
-		"image frame bgsound basefont keygen html head body option optgroup colgroup select",
-	formatting: "a b big code em font i nobr s small strike strong tt u",
-	isBlock: "address article aside blockquote button caption center dd details dialog dir div dl dt " +
-		"fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup iframe li listing " +
-		"main menu nav noembed noframes noscript object ol p plaintext pre script search section style " +
-		"summary table tbody td textarea tfoot th thead title tr ul xmp applet marquee",
-	tablePart: "table caption tbody thead tfoot tr td th",
-	lacksEnd:  "li dd dt rb rp rt rtc a button nobr td th tr tbody thead tfoot",
-	endsParagraph: "address article aside blockquote center details dialog dir div dl " +
-		"fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header " +
-		"hgroup hr li dd dt listing main menu nav ol p plaintext pre search section summary table ul xmp",
+var classes = sync.OnceValue(func() map[string]class {
+	return classed(map[class]string{
+		untracked: "area base br col embed hr img input link meta param source track wbr " +
+			"image frame bgsound basefont keygen html head body option optgroup colgroup select",
+		formatting: "a b big code em font i nobr s small strike strong tt u",
+		isBlock: "address article aside blockquote button caption center dd details dialog dir div dl dt " +
+			"fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup iframe li listing " +
+			"main menu nav noembed noframes noscript object ol p plaintext pre script search section style " +
+			"summary table tbody td textarea tfoot th thead title tr ul xmp applet marquee",
+		tablePart: "table caption tbody thead tfoot tr td th",
+		lacksEnd:  "li dd dt rb rp rt rtc a button nobr td th tr tbody thead tfoot",
+		endsParagraph: "address article aside blockquote center details dialog dir div dl " +
+			"fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header " +
+			"hgroup hr li dd dt listing main menu nav ol p plaintext pre search section summary table ul xmp",
+	})
 })
 
 func classed(lists map[class]string) map[string]class {
@@ -290,14 +300,6 @@ func classed(lists map[class]string) map[string]class {
 		for word := range strings.FieldsSeq(words) {
 			m[word] |= c
 		}
-	}
-	return m
-}
-
-func set(words string) map[string]bool {
-	m := make(map[string]bool)
-	for word := range strings.FieldsSeq(words) {
-		m[word] = true
 	}
 	return m
 }

@@ -37,8 +37,15 @@ func Title(r io.Reader, contentType string) string {
 	return ""
 }
 
-// beginsLine lists the elements that begin a line of text.
-var beginsLine = set("p div br li h1 h2 h3 h4 h5 h6 tr pre blockquote dt dd hr table title")
+// beginsLine reports whether an element begins a line of text.
+func beginsLine(name string) bool {
+	switch name {
+	case "p", "div", "br", "li", "h1", "h2", "h3", "h4", "h5", "h6", "tr", "pre", "blockquote", "dt", "dd",
+		"hr", "table", "title":
+		return true
+	}
+	return false
+}
 
 // Text returns the text of an HTML page without markup, scripts and styles. Text that people do not see
 // is enclosed in [HiddenBegin] and [HiddenEnd]: that of elements such as template, of elements with the
@@ -63,7 +70,7 @@ func Text(r io.Reader, contentType string) (string, error) {
 			skipped = !m.complete && (m.name == "script" || m.name == "style")
 			seen.start(m)
 			t.endMark(m.tree.hidden > 0)
-			if beginsLine[m.name] {
+			if beginsLine(m.name) {
 				t.WriteByte('\n')
 			} else {
 				t.WriteByte(' ')

@@ -174,7 +174,7 @@ func (d *document) start(t xml.StartElement) {
 	if d.root == "urlset" && name == "link" && attr("rel") == "alternate" && attr("href") != "" {
 		d.emit(entry(d.base, attr("href"), "item")) // the page in another language
 	}
-	if !feedRoots[d.root] {
+	if !isFeedRoot(d.root) {
 		return
 	}
 	if d.feed != nil {
