@@ -44,6 +44,8 @@ func TestMain(m *testing.M) {
 	switch strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") {
 	case "urlget":
 		os.Exit(runProcess())
+	case countedName:
+		os.Exit(runCounted())
 	case workerName:
 		work()
 	default:
