@@ -17,7 +17,6 @@ import (
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/protocols"
 )
 
 // zeros is an endless reader of one byte value.
@@ -118,7 +117,7 @@ func FuzzReplay(f *testing.F) {
 				t.Errorf("connection to %s", addr)
 				return nil, errors.New("no network in this test")
 			},
-		}, protocols.All)
+		}, drivers)
 		defer c.Close()
 		list, _, err := a.URLs(func(string) bool { return true }, 100)
 		if err != nil {

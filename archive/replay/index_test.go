@@ -14,7 +14,6 @@ import (
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/protocols"
 )
 
 // writeIndexed writes an archive and its index, which change may modify. It returns the path of the
@@ -176,7 +175,7 @@ func TestCachedIndexLookups(t *testing.T) {
 	}
 	defer a.Close()
 	a.SetMaxCached(10)
-	c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{a.Middleware(replay.Options{Only: true})}}, protocols.All)
+	c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{a.Middleware(replay.Options{Only: true})}}, drivers)
 	defer c.Close()
 	for i := range many {
 		if got := get(c, getRequest(fmt.Sprintf("ftp://h.example/%d", i))); got != fmt.Sprint(i) {

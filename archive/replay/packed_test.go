@@ -16,7 +16,6 @@ import (
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/protocols"
 )
 
 // A part is a member of a WACZ file.
@@ -250,7 +249,7 @@ func TestPackedCapturesNameTheirFile(t *testing.T) {
 
 // replayClient returns a client that uses only the archive.
 func replayClient(a *replay.Archive) *fetch.Client {
-	return fetch.New(&fetch.Options{Middleware: []fetch.Middleware{a.Middleware(replay.Options{Only: true})}}, protocols.All)
+	return fetch.New(&fetch.Options{Middleware: []fetch.Middleware{a.Middleware(replay.Options{Only: true})}}, drivers)
 }
 
 // If the index is wrong about one WARC file, a file that it does not mention is not scanned again.

@@ -19,7 +19,6 @@ import (
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/protocols"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -65,7 +64,7 @@ func clientOf(t *testing.T, opts replay.Options, path string) *fetch.Client {
 			t.Errorf("connection to %s", addr)
 			return nil, errors.New("no network in this test")
 		},
-	}, protocols.All)
+	}, drivers)
 	t.Cleanup(func() { c.Close(); a.Close() })
 	return c
 }
@@ -242,7 +241,7 @@ func TestCapturesBeyondTheLimit(t *testing.T) {
 				})
 			}
 			opts := replay.Options{Only: tt.only, At: time.Date(2020, 6, 1, 12, 0, 0, 0, time.UTC), Within: tt.within}
-			c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{a.Middleware(opts), other}}, protocols.All)
+			c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{a.Middleware(opts), other}}, drivers)
 			t.Cleanup(func() { c.Close() })
 			resp, err := c.Do(t.Context(), getRequest("http://h.example/"))
 			if err != nil {

@@ -20,7 +20,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
-	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/protocols/ftp"
 )
 
@@ -32,7 +31,7 @@ func mirrorAgain(t *testing.T, dir string, opts mirror.Options, seeds ...string)
 		t.Fatal(err)
 	}
 	defer root.Close()
-	c := fetch.New(nil, protocols.All)
+	c := fetch.New(nil, drivers)
 	defer c.Close()
 	var urls []uri.URI
 	for _, s := range seeds {

@@ -27,7 +27,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetchtest/servers/gopherd"
-	"github.com/urlget/urlget/protocols"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -59,7 +58,7 @@ func tryRun(t *testing.T, dir, seed string, opts mirror.Options) ([]string, *mir
 		t.Fatal(err)
 	}
 	defer root.Close()
-	c := fetch.New(&fetch.Options{Policy: &fetch.Policy{AllowFile: true}}, protocols.All)
+	c := fetch.New(&fetch.Options{Policy: &fetch.Policy{AllowFile: true}}, drivers)
 	defer c.Close()
 	var events []string
 	opts.Ended = func(e mirror.Event) {
@@ -498,7 +497,7 @@ func TestInterruptedMirrorResumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	c := fetch.New(nil, protocols.All)
+	c := fetch.New(nil, drivers)
 	defer c.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	opts := noHost()
@@ -520,7 +519,7 @@ func TestInterruptedMirrorResumes(t *testing.T) {
 
 func TestPathIsInjective(t *testing.T) {
 	t.Parallel()
-	c := fetch.New(nil, protocols.All)
+	c := fetch.New(nil, drivers)
 	t.Cleanup(func() { c.Close() })
 	path := func(l *mirror.Layout, text string) string { u := uri.MustParse(text); return l.Path(u, c.Traits(u)) }
 	l := mirror.Layout{Distinct: true}
@@ -578,7 +577,7 @@ func TestPathIsInjective(t *testing.T) {
 }
 
 func FuzzPath(f *testing.F) {
-	c := fetch.New(nil, protocols.All)
+	c := fetch.New(nil, drivers)
 	f.Cleanup(func() { c.Close() })
 	f.Add("http://h/%2e%2e/%2F..%5c?/..")
 	f.Add("gopher://h/0/../..%00")

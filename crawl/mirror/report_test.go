@@ -15,7 +15,6 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/protocols"
 )
 
 // A file that others contend with for its path is reported once, with its final name, also if the run
@@ -64,7 +63,7 @@ func (s *site) reportInParts(t *testing.T, dir string, visits int, paths []strin
 		t.Fatal(err)
 	}
 	defer root.Close()
-	c := fetch.New(nil, protocols.All)
+	c := fetch.New(nil, drivers)
 	defer c.Close()
 	var seeds []uri.URI
 	for _, p := range paths {
@@ -120,7 +119,7 @@ func TestNearerPagesAreReadFromTheirFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	c := fetch.New(nil, protocols.All)
+	c := fetch.New(nil, drivers)
 	defer c.Close()
 	reported := map[string]int{}
 	opts := &mirror.Options{Ended: func(e mirror.Event) { reported[e.URL.Path()]++ }}

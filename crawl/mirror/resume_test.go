@@ -20,7 +20,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
-	"github.com/urlget/urlget/protocols"
 )
 
 // TestInterruptedFileResumes interrupts a mirror within a large page. The next run requests only the
@@ -97,7 +96,7 @@ func interruptTransfer(t *testing.T, dir, seed string, opts mirror.Options, n in
 		t.Fatal(err)
 	}
 	defer root.Close()
-	c := fetch.New(nil, protocols.All)
+	c := fetch.New(nil, drivers)
 	defer c.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -19,7 +19,6 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
-	"github.com/urlget/urlget/protocols"
 )
 
 // A site serves texts by path. A text that begins with "<" is HTML.
@@ -68,7 +67,7 @@ func (s *site) mirrorPaths(t *testing.T, dir string, opts mirror.Options, paths 
 		t.Fatal(err)
 	}
 	defer root.Close()
-	c := fetch.New(nil, protocols.All)
+	c := fetch.New(nil, drivers)
 	defer c.Close()
 	opts.Crawl.Schedule.Parallel, opts.Crawl.NoRobots = 1, true
 	var seeds []uri.URI

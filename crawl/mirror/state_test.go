@@ -14,7 +14,6 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
-	"github.com/urlget/urlget/protocols"
 )
 
 // interrupt starts a mirror and interrupts it after the first event.
@@ -25,7 +24,7 @@ func interrupt(t *testing.T, dir string, opts mirror.Options, seeds ...string) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	c := fetch.New(nil, protocols.All)
+	c := fetch.New(nil, drivers)
 	defer c.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

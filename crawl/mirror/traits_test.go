@@ -13,7 +13,6 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers/nexd"
-	"github.com/urlget/urlget/protocols"
 )
 
 // The traits that a driver declares determine how a mirror reads and names its resources. No other
@@ -55,7 +54,7 @@ func TestDriverTraitsControlMirror(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer root.Close()
-			c := fetch.New(nil, protocols.All, tt.load)
+			c := fetch.New(nil, drivers, tt.load)
 			defer c.Close()
 			opts := noHost()
 			var failed []error

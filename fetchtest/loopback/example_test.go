@@ -8,7 +8,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetchtest/loopback"
-	"github.com/urlget/urlget/protocols"
+	"github.com/urlget/urlget/protocols/gopher"
 )
 
 func ExampleNew() {
@@ -17,7 +17,7 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	defer servers.Close()
-	c := fetch.New(nil, protocols.All)
+	c := fetch.New(nil, gopher.Load)
 	defer c.Close()
 	resp, err := c.Get(context.Background(), "gopher://"+servers.Addr("gopher")+"/0/fruit/pear.txt")
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers"
-	"github.com/urlget/urlget/protocols"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -25,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestEveryServerHasItsDocument(t *testing.T) {
 	t.Parallel()
 	v := servers.Bind(t, New, Options{})
-	c := fetch.New(&fetch.Options{TLS: &tls.Config{RootCAs: v.Roots}}, protocols.All)
+	c := fetch.New(&fetch.Options{TLS: &tls.Config{RootCAs: v.Roots}}, drivers)
 	defer c.Close()
 	if len(v.All) != len(Schemes()) {
 		t.Errorf("%d servers, want %d", len(v.All), len(Schemes()))
