@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
@@ -79,8 +77,8 @@ func TestJSON(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if diff := cmp.Diff(want.String(), string(got)); diff != "" {
-			t.Errorf("%s: %s", name, diff)
+		if string(got) != want.String() {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, want.String())
 		}
 		back := reflect.New(reflect.TypeOf(v).Elem()).Interface()
 		if err := json.Unmarshal(text, back); err != nil || !reflect.DeepEqual(back, v) {

@@ -3,12 +3,12 @@ package servers_test
 import (
 	"bytes"
 	"net"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers/waisd"
@@ -69,8 +69,8 @@ func TestWAISFreeWAISIdentifiers(t *testing.T) {
 		got = append(got, f.Value)
 	}
 	file := "0 25 /srv/doc/fruit/pear.txt"
-	if d := cmp.Diff([]string{s.Addr, "/srv/db/fruit", file, s.Addr, "/srv/db/fruit", file, "\x00"}, got); d != "" {
-		t.Errorf("fields of the identifier, -want +got\n%s", d)
+	if want := []string{s.Addr, "/srv/db/fruit", file, s.Addr, "/srv/db/fruit", file, "\x00"}; !slices.Equal(got, want) {
+		t.Errorf("fields of the identifier %q, want %q", got, want)
 	}
 	if h.Headline != "pear.txt   /srv/doc/fruit/" || h.Source != "/srv/db/fruit" || h.Date != "0" {
 		t.Errorf("hit %+v", h)
@@ -94,8 +94,8 @@ func TestWAISRemovedDocument(t *testing.T) {
 	}
 	r := waisAsk(t, s, apdu.Search{Database: "fruit", Document: found.Hits[0].ID, Type: "TEXT", To: 10000})
 	want := apdu.Response{Seed: "pear.txt", Diagnostics: []apdu.Diagnostic{{Code: apdu.OutOfRange, Text: "Request out of range"}}}
-	if d := cmp.Diff(want, r); d != "" {
-		t.Errorf("-want +got\n%s", d)
+	if !reflect.DeepEqual(r, want) {
+		t.Errorf("response %+v, want %+v", r, want)
 	}
 }
 

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/internal/render"
@@ -89,8 +87,8 @@ func TestEventsAreByteForByteTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), string(lines)); diff != "" {
-		t.Error(diff)
+	if string(lines) != string(want) {
+		t.Errorf("%s\nwant\n%s", lines, want)
 	}
 }
 

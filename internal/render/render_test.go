@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/render"
@@ -106,8 +104,8 @@ dir   -  2026-03-04 05:06  pub
 			if err := render.Text(&b, sequence(nil, tt.entries...), tt.opts); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(strings.TrimPrefix(tt.want, "\n"), b.String()); diff != "" {
-				t.Error(diff)
+			if want := strings.TrimPrefix(tt.want, "\n"); b.String() != want {
+				t.Errorf("%s\nwant\n%s", b.String(), want)
 			}
 		})
 	}
@@ -198,8 +196,8 @@ func TestEntriesJSON(t *testing.T) {
 {"event":"entry","url":"ftp://h/b","listing":"x:","name":"b","kind":"object"}
 {"event":"entry","url":"","listing":"x:","name":"Welcome","kind":"text"}
 `
-	if diff := cmp.Diff(want, untimed(b.String())); diff != "" {
-		t.Error(diff)
+	if got := untimed(b.String()); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
 
@@ -241,8 +239,8 @@ func TestMeta(t *testing.T) {
 		if err := render.MetaText(&b, "http://h/x", tt.m, tt.fields); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(tt.want, b.String()); diff != "" {
-			t.Errorf("%s: %s", tt.name, diff)
+		if b.String() != tt.want {
+			t.Errorf("%s:\n%s\nwant\n%s", tt.name, b.String(), tt.want)
 		}
 	}
 	m.ModTime = day
@@ -252,8 +250,8 @@ func TestMeta(t *testing.T) {
 	}
 	want := `{"event":"described","url":"http://h/x","final_url":"http://h/y","kind":"object","name":"x","content_type":"text/plain","size":0,"mtime":"2026-03-04T05:06:07Z",` +
 		`"status":200,"reply":"200 OK","header":{"X-A":["\u001b"],"X-B":["1","2"]}}` + "\n"
-	if diff := cmp.Diff(want, untimed(b.String())); diff != "" {
-		t.Error(diff)
+	if got := untimed(b.String()); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
 
@@ -384,8 +382,8 @@ article  10  x        -  2026-03-04 05:06  a
 		if err := render.Text(&b, sequence(nil, tt.entries...), opts); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(tt.want, b.String()); diff != "" {
-			t.Errorf("%s: %s", tt.name, diff)
+		if b.String() != tt.want {
+			t.Errorf("%s:\n%s\nwant\n%s", tt.name, b.String(), tt.want)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,7 +17,6 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
@@ -116,8 +117,8 @@ func TestEntryURLs(t *testing.T) {
 		"line\nfeed": "error ",
 		"old":        "object ftp://ftp.example/pub/old;type=i",
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("-want +got\n%s", d)
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 
@@ -156,8 +157,8 @@ func TestVersion1(t *testing.T) {
 		}
 		got = append(got, e.Name)
 	}
-	if d := cmp.Diff([]string{"pear.txt"}, got); d != "" {
-		t.Error(d)
+	if want := []string{"pear.txt"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -293,8 +294,9 @@ func TestUnionLinks(t *testing.T) {
 	for _, e := range drive.MustList(t, c, url(s.Addr, "/union")) {
 		names = append(names, e.Name)
 	}
-	if d := cmp.Diff([]string{"own", "pear.txt", "plum.txt", "gone", "a part of the directory cannot be listed: gone", "last"}, names); d != "" {
-		t.Errorf("-want +got\n%s", d)
+	want := []string{"own", "pear.txt", "plum.txt", "gone", "a part of the directory cannot be listed: gone", "last"}
+	if !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
 	}
 	n := 0
 	for range c.List(t.Context(), url(s.Addr, "/loop")) {

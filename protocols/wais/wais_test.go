@@ -4,11 +4,12 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
@@ -84,8 +85,8 @@ func TestSearch(t *testing.T) {
 			t.Errorf("%s: %d bytes; the entry says %d", e.Name, len(body), e.Size)
 		}
 	}
-	if d := cmp.Diff(map[string]string{"pear.txt   /fruit": "text/plain", "logo.gif   /fruit": "image/gif"}, got); d != "" {
-		t.Error(d)
+	if want := map[string]string{"pear.txt   /fruit": "text/plain", "logo.gif   /fruit": "image/gif"}; !maps.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -107,8 +108,8 @@ func TestListDatabases(t *testing.T) {
 		names = append(names, e.Name+" "+e.ContentType)
 	}
 	want := []string{"Information on database: fruit application/x-wais-source", "Information on database: tools application/x-wais-source"}
-	if d := cmp.Diff(want, names); d != "" {
-		t.Error(d)
+	if !reflect.DeepEqual(names, want) {
+		t.Errorf("%q, want %q", names, want)
 	}
 }
 

@@ -3,13 +3,13 @@ package z3950
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
@@ -65,8 +65,8 @@ func TestURLs(t *testing.T) {
 			continue
 		}
 		got.url, got.path, got.search = uri.URI{}, "", ""
-		if d := cmp.Diff(want, *got, cmp.AllowUnexported(target{}), cmp.Comparer(func(a, b uri.URI) bool { return a.String() == b.String() })); d != "" {
-			t.Errorf("%s: %s", rawURL, d)
+		if !reflect.DeepEqual(*got, want) {
+			t.Errorf("%s: %+v, want %+v", rawURL, *got, want)
 		}
 	}
 	for _, rawURL := range []string{
@@ -138,8 +138,8 @@ func TestSearch(t *testing.T) {
 				"object record 4 |  | fruit  /fruit+tools?e;item=4",
 				"object No tool. |  | tools sutrs /fruit+tools?e;item=5",
 			}
-			if d := cmp.Diff(want, got); d != "" {
-				t.Error(d)
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%+v, want %+v", got, want)
 			}
 		})
 	}
@@ -281,11 +281,13 @@ func TestListTermsAndDatabases(t *testing.T) {
 		}
 		return lines
 	}
-	if d := cmp.Diff([]string{"search fruit /fruit", "search tools /tools"}, list("/")); d != "" {
-		t.Error(d)
-	}
-	if d := cmp.Diff([]string{"listing pear x.txt /tools?%22pear%20x.txt%22", "listing saw.txt /tools?saw.txt"}, list("/tools")); d != "" {
-		t.Error(d)
+	for path, want := range map[string][]string{
+		"/":      {"search fruit /fruit", "search tools /tools"},
+		"/tools": {"listing pear x.txt /tools?%22pear%20x.txt%22", "listing saw.txt /tools?saw.txt"},
+	} {
+		if got := list(path); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
 	}
 	seen := make(map[string]bool)
 	for _, line := range list("/many") {

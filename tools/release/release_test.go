@@ -13,12 +13,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 var example = source{
@@ -136,8 +135,8 @@ func TestArchives(t *testing.T) {
 		if p.os == "windows" {
 			read = readZip
 		}
-		if diff := cmp.Diff(want, read(t, archives[0])); diff != "" {
-			t.Errorf("%v (-want +got):\n%s", p, diff)
+		if got := read(t, archives[0]); !reflect.DeepEqual(got, want) {
+			t.Errorf("%v: %+v, want %+v", p, got, want)
 		}
 	}
 	if err := writeArchive(filepath.Join(dir, "x"), example, platforms[0], []file{{"gone", filepath.Join(dir, "gone"), 0o644}}); !errors.Is(err, fs.ErrNotExist) {
@@ -224,8 +223,8 @@ func TestPackagedDocs(t *testing.T) {
 		for _, f := range tt.files {
 			got[f.name] = f.path
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		if !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
 		}
 	}
 }

@@ -4,10 +4,10 @@ import (
 	"encoding/xml"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 )
 
@@ -49,8 +49,8 @@ func TestPictureShowsEveryLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"$ echo '<a>' & true", "<a>", "", "b", "$ true", ""}
-	if diff := cmp.Diff(want, p.Text); diff != "" {
-		t.Error(diff)
+	if !slices.Equal(p.Text, want) {
+		t.Errorf("%q, want %q", p.Text, want)
 	}
 	if !strings.Contains(p.Desc, "$ true\n") {
 		t.Errorf("description %q", p.Desc)

@@ -2,10 +2,9 @@ package record
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/urlget/urlget/fetch"
 )
@@ -73,8 +72,9 @@ func TestFactsKeepTheirTypes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(fetch.Facts{Driver: "x", List: want, JSON: json.RawMessage(text)}, e.Facts()); diff != "" {
-			t.Errorf("%s: %s", text, diff)
+		facts := fetch.Facts{Driver: "x", List: want, JSON: json.RawMessage(text)}
+		if got := e.Facts(); !reflect.DeepEqual(got, facts) {
+			t.Errorf("%s: %+v, want %+v", text, got, facts)
 		}
 		if facts, err := json.Marshal(e.Facts()); want != nil && string(facts) != strings.NewReplacer("<", `\u003c`, ">", `\u003e`).Replace(text) {
 			t.Errorf("%s, %v", facts, err)

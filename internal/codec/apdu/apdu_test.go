@@ -5,11 +5,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -80,7 +79,7 @@ func TestRequestsMatchCaptures(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if !bytes.Equal(tt.got, tt.want) {
-			t.Errorf("%s:\n%s", tt.name, cmp.Diff(hex.Dump(tt.want), hex.Dump(tt.got)))
+			t.Errorf("%s:\n%swant\n%s", tt.name, hex.Dump(tt.got), hex.Dump(tt.want))
 		}
 	}
 }
@@ -118,8 +117,8 @@ func TestDecodeCapturedResponses(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}
-		if d := cmp.Diff(tt.want, got); d != "" {
-			t.Errorf("%s: -want +got\n%s", tt.name, d)
+		if !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
 		}
 	}
 }
@@ -127,15 +126,15 @@ func TestDecodeCapturedResponses(t *testing.T) {
 func TestMessageRoundTrip(t *testing.T) {
 	t.Parallel()
 	search := Search{Database: "d", Words: "a b", MaxHits: 300}
-	if got, err := DecodeSearch(search.Encode()); err != nil || !cmp.Equal(got, search) {
+	if got, err := DecodeSearch(search.Encode()); err != nil || !reflect.DeepEqual(got, search) {
 		t.Errorf("search %+v, %v", got, err)
 	}
 	retrieval := Search{Database: "d", Document: []byte("\x01\x00\xff"), Type: "PS", From: 10000, To: 20000}
-	if got, err := DecodeSearch(retrieval.Encode()); err != nil || !cmp.Equal(got, retrieval) {
+	if got, err := DecodeSearch(retrieval.Encode()); err != nil || !reflect.DeepEqual(got, retrieval) {
 		t.Errorf("retrieval %+v, %v", got, err)
 	}
 	response := Response{HasText: true, Text: bytes.Repeat([]byte{0, 255}, 9000), Diagnostics: []Diagnostic{{"T2", ""}}}
-	if got, err := DecodeResponse(response.Encode()); err != nil || !cmp.Equal(got, response) {
+	if got, err := DecodeResponse(response.Encode()); err != nil || !reflect.DeepEqual(got, response) {
 		t.Errorf("response differs, %v", err)
 	}
 }

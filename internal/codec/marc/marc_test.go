@@ -2,10 +2,9 @@ package marc
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 var sample = Record{Fields: []Field{
@@ -18,8 +17,8 @@ func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	b := sample.Encode()
 	got, err := Parse(b)
-	if d := cmp.Diff(sample.Fields, got.Fields); d != "" || err != nil {
-		t.Error(d, err)
+	if !reflect.DeepEqual(got.Fields, sample.Fields) || err != nil {
+		t.Errorf("%+v, %v; want %+v", got.Fields, err, sample.Fields)
 	}
 	if got.Title() != "The tree : a tale" || got.Author() != "Gardener, Ann" {
 		t.Errorf("%q by %q", got.Title(), got.Author())

@@ -3,11 +3,10 @@ package prospero
 import (
 	"errors"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/iotest"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func lines(s *Scanner) ([]Line, error) {
@@ -43,8 +42,8 @@ func TestScanner(t *testing.T) {
 	for _, tt := range tests {
 		for name, r := range map[string]io.Reader{"": strings.NewReader(tt.in), ", byte by byte": iotest.OneByteReader(strings.NewReader(tt.in))} {
 			got, err := lines(NewScanner(r))
-			if d := cmp.Diff(tt.want, got); d != "" || err != nil {
-				t.Errorf("%s%s: %v\n%s", tt.name, name, err, d)
+			if !reflect.DeepEqual(got, tt.want) || err != nil {
+				t.Errorf("%s%s: %+v, %v; want %+v", tt.name, name, got, err, tt.want)
 			}
 		}
 	}
@@ -55,8 +54,8 @@ func TestVersion1HasNoQuotes(t *testing.T) {
 	s := NewScanner(strings.NewReader("A it's b'c"))
 	s.NoQuote = true
 	got, err := lines(s)
-	if d := cmp.Diff([]Line{{"A", "it's", "b'c"}}, got); d != "" || err != nil {
-		t.Errorf("%v\n%s", err, d)
+	if want := []Line{{"A", "it's", "b'c"}}; !reflect.DeepEqual(got, want) || err != nil {
+		t.Errorf("%q, %v; want %q", got, err, want)
 	}
 }
 
@@ -117,8 +116,8 @@ func FuzzScanner(f *testing.F) {
 			out.WriteString("\n")
 		}
 		again, err := lines(NewScanner(strings.NewReader(out.String())))
-		if d := cmp.Diff(all, again); d != "" || err != nil {
-			t.Errorf("%v\n%s", err, d)
+		if !reflect.DeepEqual(again, all) || err != nil {
+			t.Errorf("%q, %v; want %q", again, err, all)
 		}
 	})
 }

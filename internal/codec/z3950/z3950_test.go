@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/urlget/urlget/internal/codec/ber"
 )
@@ -29,8 +28,8 @@ func checkRoundTrip[T any](t *testing.T, encoded []byte, read func(*ber.Reader) 
 	t.Helper()
 	r := readerAt(t, encoded)
 	got := read(r)
-	if d := cmp.Diff(want, got); d != "" || !r.Complete() {
-		t.Errorf("%s%v", d, r.Err())
+	if !reflect.DeepEqual(got, want) || !r.Complete() {
+		t.Errorf("%+v, %v; want %+v", got, r.Err(), want)
 	}
 }
 
@@ -124,8 +123,8 @@ func TestRecords(t *testing.T) {
 		got = append(got, p.Record.Database+p.Record.Syntax[len(syntaxRoot):]+string(content))
 	}
 	want := []string{"a109.10<x/>", "brecord not available in the record syntax [238]", "c101text", "d105\x30\x03\x81\x01\x02"}
-	if d := cmp.Diff(want, got); d != "" || !r.Complete() {
-		t.Error(d, r.Err())
+	if !reflect.DeepEqual(got, want) || !r.Complete() {
+		t.Errorf("%+v, %v; want %+v", got, r.Err(), want)
 	}
 	r = readerAt(t, EncodePresentDiagnostic(bib))
 	if p := ReadPresentResponse(r); p.Next() || len(p.Diagnostics) != 1 || p.Status != 5 || !r.Complete() {
