@@ -26,8 +26,9 @@ type task struct {
 	earlier   *Event  // the result that makes the request conditional, or nil
 	arrived   time.Time
 	released  bool // the scheduler slot was released
-	unleased  bool // scheduled and without a host lease; guarded by run.mu, as is started
+	unleased  bool // scheduled and without a host lease; guarded by run.mu, as are the next two
 	started   bool // started by the scheduler
+	gathered  bool // counted in run.settled
 
 	progress sync.Mutex // guards the fields below
 	last     time.Time  // time of the last progress; zero if the job is not running
@@ -44,6 +45,10 @@ var (
 func (t *task) drop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.gathered {
+		t.gathered = false
+		t.settled--
+	}
 	delete(t.unfinished, t)
 }
 
@@ -505,6 +510,9 @@ func (t *task) put(ctx context.Context, res *job.Result, path string) error {
 		if err := t.Sync(); err != nil {
 			return err
 		}
+	}
+	if t.released { // the others keep their slot, and should not wait
+		t.gather()
 	}
 	return t.persist(ctx, func(ctx context.Context) error { return t.Engine.PutResult(ctx, t.sub.ID, data) })
 }

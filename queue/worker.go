@@ -106,10 +106,6 @@ func isInterruption(err error) (after time.Duration, ok bool) {
 	return fetch.Transient(err)
 }
 
-// maxSettlingPerJob limits how many jobs, per running job, may store their results without a
-// scheduler slot.
-const maxSettlingPerJob = 2
-
 const maxRenewInterval = time.Second
 
 const operationTimeout = 10 * time.Second
@@ -127,11 +123,13 @@ type run struct {
 
 	prefetch   *prefetch
 	settling   chan struct{} // holds a value for each job that settles without a slot
+	gathering  gathering
 	running    atomic.Int32
 	slots      atomic.Int32 // running jobs that have not released their scheduler slot
 	pace       pace
 	mu         sync.Mutex          // guards the fields below
 	unfinished map[*task]bool      // unfinished deliveries
+	settled    int                 // unfinished deliveries whose results are published or wait for that
 	begun      map[*task]time.Time // running jobs
 	deferred   map[string]deferrals
 
@@ -164,7 +162,7 @@ func newRun(ctx context.Context, w *Worker) *run {
 		r.Name+"/"+rand.Text())
 	r.hosts.maxLeases = r.Parallel + max(r.Parallel/2, 1)
 	r.hosts.recordWait, r.hosts.onRelease = r.Metrics.leaseWait, r.prefetch.wakeNext
-	r.settling = make(chan struct{}, maxSettlingPerJob*r.Parallel)
+	r.settling = make(chan struct{}, 2*(maxGathered+r.Parallel))
 	r.pauses = newPauses(r.Engine.Records())
 	if r.Crawl {
 		r.crawlState = newCrawlState(&r.Worker)
