@@ -23,7 +23,7 @@ import (
 	"github.com/urlget/urlget/queue/jetstream"
 )
 
-// rightsFile is the server configuration with the rights of each role. docs/machines.md contains it.
+// rightsFile is the server configuration with the rights of each role. docs/machines-reference.md contains it.
 const rightsFile = "testdata/rights.conf"
 
 func TestRightsAreDocumented(t *testing.T) {
@@ -32,12 +32,12 @@ func TestRightsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../docs/machines.md")
+	page, err := os.ReadFile("../../docs/machines-reference.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(page), "\n```\n"+string(conf)+"```\n") {
-		t.Errorf("docs/machines.md does not contain %s", rightsFile)
+		t.Errorf("docs/machines-reference.md does not contain %s", rightsFile)
 	}
 }
 

@@ -35,7 +35,7 @@ import (
 )
 
 // gcPercent is the GOGC of the command, as in urlget. A worker makes much garbage for each job and needs
-// little memory (docs/machines.md).
+// little memory (docs/machines-evidence.md).
 const gcPercent = 200
 
 func main() {
