@@ -53,8 +53,8 @@ func TestWorkAllocatesLittle(t *testing.T) {
 		args  func(n int) []string
 		limit int
 	}{
-		{"a file of a list", func(int) []string { return []string{"-i", "-"} }, 170},
-		{"a recorded file", func(int) []string { return []string{"-i", "-", "--warc", "x"} }, 290},
+		{"a file of a list", func(int) []string { return []string{"-i", "-"} }, 158},
+		{"a recorded file", func(int) []string { return []string{"-i", "-", "--warc", "x"} }, 277},
 		{"a page of a tree", func(n int) []string {
 			return []string{"-r", "-l", "inf", "-nH", fmt.Sprintf("%s/p/0?%d", site.URL, n-1)}
 		}, 305},

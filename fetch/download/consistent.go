@@ -3,7 +3,6 @@ package download
 import (
 	"errors"
 	"fmt"
-	"mime"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -38,9 +37,6 @@ func formOf(resp *fetch.Response) form {
 }
 
 func mediaType(s string) string {
-	if t, _, err := mime.ParseMediaType(s); err == nil {
-		return t
-	}
 	s, _, _ = strings.Cut(s, ";")
 	return strings.ToLower(strings.TrimSpace(s))
 }

@@ -59,11 +59,16 @@ const (
 // namesFor derives the names from that of the final file. A very long name is truncated and gets a
 // digest.
 func namesFor(name string) partNames {
+	stem := stemOf(name)
+	return partNames{stem + partSuffix, stem + recordSuffix, stem + tempSuffix}
+}
+
+func stemOf(name string) string {
 	if len(name)+len(recordSuffix) > maxName {
 		sum := sha256.Sum256([]byte(name))
 		name = fmt.Sprintf("%s~%x", strings.ToValidUTF8(name[:200], ""), sum[:8])
 	}
-	return partNames{name + partSuffix, name + recordSuffix, name + tempSuffix}
+	return name
 }
 
 // completePath returns the path that the complete file would have. It differs from that of f.name if

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"strings"
 )
 
 type place struct {
@@ -20,7 +21,12 @@ func newPlace(d *Downloader, dir, file string) place {
 	return place{d: d, where: path.Join(".", dir, below), requested: name, name: name}
 }
 
-func (p *place) path(name string) string { return path.Join(p.where, name) }
+func (p *place) path(name string) string {
+	if p.where == "." && !strings.HasPrefix(name, "/") {
+		return path.Clean(name) // as Join does, without its copies
+	}
+	return path.Join(p.where, name)
+}
 
 func (p *place) openDir(create bool) (err error) {
 	if p.dir == nil {
@@ -60,7 +66,7 @@ func (p *place) removeStrayRecord() {
 }
 
 // hasPart reports whether a file has a part. If that is unknown, it returns true.
-func hasPart(dir directory, name string) bool { return !dir.isAbsent(namesFor(name).part) }
+func hasPart(dir directory, name string) bool { return !dir.isAbsent(stemOf(name) + partSuffix) }
 
 func (p *place) closeDir() {
 	if p.dir != nil {

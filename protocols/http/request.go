@@ -148,7 +148,8 @@ const wantDigest = "sha-256=10, sha-512=5"
 
 // fields sets the header fields. The caller's replace our own.
 func (t *target) fields(d *opener, req *fetch.Request) error {
-	h := http.Header{"User-Agent": {d.env.Identity().UserAgent}, "Accept": {accept(req.Accept)}}
+	each := [...]string{d.env.Identity().UserAgent, accept(req.Accept), "identity"} // in one allocation
+	h := http.Header{"User-Agent": each[0:1:1], "Accept": each[1:2:2], "Accept-Encoding": each[2:3:3]}
 	t.header = h
 	if r := referer(req); r != "" {
 		h.Set("Referer", r)
@@ -157,8 +158,6 @@ func (t *target) fields(d *opener, req *fetch.Request) error {
 	if d.Compressed && !t.ranged {
 		t.coded = true
 		h.Set("Accept-Encoding", acceptCodings)
-	} else {
-		h.Set("Accept-Encoding", "identity")
 	}
 	if req.WantDigest {
 		h.Set("Want-Repr-Digest", wantDigest)
