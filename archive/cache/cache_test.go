@@ -296,7 +296,7 @@ func TestConfirmationsAreLookedUpInLimitedTime(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	file := filepath.Join(t.TempDir(), "cache.warc.gz")
-	const times, most = 200, 130
+	const times, most = 80, 130
 	for range 2 {
 		run(t, file, Options{}, func(get func(string, ...string) (string, error)) {
 			for range times {

@@ -96,6 +96,7 @@ func TestResumeTable(t *testing.T) {
 		{"weak entity tag", fetch.Validator{ETag: `W/"1"`}},
 		{"none", fetch.Validator{}},
 	}
+	one, two := pattern(4<<20, 1), pattern(4<<20, 2)
 	cells := make([][]string, len(resumeRows))
 	t.Run("cells", func(t *testing.T) {
 		for i, row := range resumeRows {
@@ -110,14 +111,14 @@ func TestResumeTable(t *testing.T) {
 						return nil
 					}
 					if j < len(columns) {
-						c := &resumeCell{pattern(300_000, 1), pattern(300_000, 2), 200_000, columns[j].valid, stated(pattern(300_000, 1))}
+						c := &resumeCell{one[:300_000:300_000], two[:300_000:300_000], 200_000, columns[j].valid, stated(one[:300_000:300_000])}
 						cells[i][j] = c.run(t, row.reply(c), row.toAll, false)
 						if later := c.run(t, row.reply(c), row.toAll, true); later != cells[i][j] {
 							cells[i][j] += " / " + later
 						}
 						return
 					}
-					c := &resumeCell{pattern(4<<20, 1), pattern(4<<20, 2), 1 << 20, fetch.Validator{ETag: `"1"`, ModTime: morning}, stated(pattern(4<<20, 1))}
+					c := &resumeCell{one, two, 1 << 20, fetch.Validator{ETag: `"1"`, ModTime: morning}, stated(one)}
 					cells[i][j] = c.runSegments(t, row.reply(c), row.toAll, j > len(columns))
 				})
 			}
