@@ -134,6 +134,10 @@ func pages() http.Handler {
 		w.Header().Set("Content-Length", "1000")
 		fmt.Fprintf(w, "http://%s/hello.txt\nhttp://%s/hel", r.Host, r.Host)
 	})
+	mux.HandleFunc("/latin1urls", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=ISO-8859-1")
+		fmt.Fprintf(w, "http://%s/sent/n\xe9\nhttp://%s/sent/é\n", r.Host, r.Host) // the second one is in UTF-8
+	})
 	file("/big", "application/octet-stream", strings.Repeat("x", 100_000))
 	mux.HandleFunc("/norange", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "whole") })
 	mux.HandleFunc("/named", func(w http.ResponseWriter, _ *http.Request) {

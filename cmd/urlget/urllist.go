@@ -14,6 +14,10 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
+	textencoding "golang.org/x/text/encoding"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
@@ -106,6 +110,8 @@ type list struct {
 	page bool
 	html bool // --force-html
 	file bool // a regular file, which has no lines to wait for
+
+	charset textencoding.Encoding // of lines that are not UTF-8; nil if the server did not name it
 }
 
 func openList(ctx context.Context, x *jobs, offline bool) (*list, error) {
@@ -161,11 +167,25 @@ func (l *list) retrieve(ctx context.Context, c *fetch.Client, u uri.URI) error {
 	if l.base.IsZero() {
 		l.base = resp.URL
 	}
-	switch kind, _, _ := mime.ParseMediaType(resp.ContentType); kind {
+	kind, params, _ := mime.ParseMediaType(resp.ContentType)
+	switch kind {
 	case "text/html", "application/xhtml+xml":
 		l.page = true
 	}
+	l.charset, _ = charset.Lookup(params["charset"])
 	return nil
+}
+
+// decode returns a line in UTF-8. Many servers name a charset for all files, also for those in UTF-8.
+func (l *list) decode(line string) string {
+	if l.charset == nil || utf8.ValidString(line) {
+		return line
+	}
+	text, err := l.charset.NewDecoder().String(line)
+	if err != nil {
+		return line
+	}
+	return text
 }
 
 // each calls pass for each URL of the list until pass returns false.
@@ -194,6 +214,7 @@ func (l *list) each(retrievable func(string) bool, pass func(argument) bool) err
 	}
 	for line, err := range job.Lines(in) {
 		pos := fmt.Sprintf("%s:%d", l.name, line.Number)
+		line.Text = l.decode(line.Text)
 		if errors.Is(err, job.ErrLongLine) {
 			err = failure.Usagef("%s: %v", pos, err)
 		}

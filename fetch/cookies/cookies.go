@@ -126,16 +126,21 @@ func (j *Jar) shadows(c *cookie) bool {
 	})
 }
 
+func isAddress(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
+}
+
 // domainOf returns the domain of a cookie that host sets with the attribute Domain.
 func domainOf(host, attribute string) (domain string, hostOnly, ok bool) {
 	domain = strings.ToLower(strings.TrimPrefix(attribute, "."))
-	_, err := netip.ParseAddr(host)
 	switch {
 	case host == "":
 		return "", false, false
-	case attribute == "", domain == host && (err == nil || isSuffix(domain)):
+	case attribute == "", domain == host && (isAddress(host) || isSuffix(domain)):
 		return host, true, true
-	case domain == "", strings.HasSuffix(domain, "."), err == nil, isSuffix(domain), !below(host, domain):
+	case domain == "", strings.HasSuffix(domain, "."), isAddress(host), isSuffix(domain),
+		!below(host, domain):
 		return "", false, false
 	}
 	return domain, false, true

@@ -317,6 +317,7 @@ values.example	FALSE	/	FALSE	0	json	{"a":"é, b"}
 values.example	FALSE	/	FALSE	0	quoted	"q"
 values.example	FALSE	/	FALSE	0	a;b	x
 values.example	FALSE	/	FALSE	0	c	x;y
+.127.0.0.1	TRUE	/	FALSE	0	address	x
 `
 
 func TestFiles(t *testing.T) {
@@ -332,7 +333,7 @@ func TestFiles(t *testing.T) {
 	}
 	for raw, want := range map[string]string{
 		"https://www.example.com/a": "h=o=p q; n=v", "http://www.example.com/a": "n=v", "https://sub.www.example.com/a": "n=v",
-		"http://a.example.org/": "session=s", "http://example.net/": "", "http://x.co.uk/": "", "http://no.value.example/": "empty=",
+		"http://a.example.org/": "session=s", "http://example.net/": "", "http://x.co.uk/": "", "http://no.value.example/": "empty=", "http://127.0.0.1/": "address=x",
 		"http://values.example/": `json={"a":"é, b"}; quoted="q"`,
 	} {
 		if got := sent(t, j, raw); got != want {

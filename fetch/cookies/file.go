@@ -124,7 +124,8 @@ func parse(line string) (*cookie, error) {
 		return nil, errors.New("the domain, path or name is missing")
 	}
 	c := &cookie{domain: domain, path: f[2], name: f[5], value: f[6],
-		hostOnly: !dotted && !strings.EqualFold(f[1], "TRUE"), secure: strings.EqualFold(f[3], "TRUE")}
+		hostOnly: !dotted && !strings.EqualFold(f[1], "TRUE") || isAddress(domain), // RFC 6265, section 5.1.3
+		secure:   strings.EqualFold(f[3], "TRUE")}
 	if expires != 0 {
 		c.expires = time.Unix(int64(min(max(expires, 1), math.MaxInt32*100)), 0)
 	}

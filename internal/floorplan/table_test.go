@@ -146,7 +146,7 @@ var layers = []layer{
 			modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"},
 			purpose: "the parts of the command"},
 		{packages: "cmd/urlget", imports: append(public[:len(public):len(public)], "cmd/urlget/internal/...", "internal/drain", "internal/interrupt", "internal/render", "internal/filelock", "internal/rlimit", "internal/unnamed"), modules: []string{"github.com/spf13/cobra",
-			"github.com/spf13/pflag", "github.com/youmark/pkcs8", "golang.org/x/crypto/ssh", "golang.org/x/term", "software.sslmate.com/src/go-pkcs12"}},
+			"github.com/spf13/pflag", "github.com/youmark/pkcs8", "golang.org/x/crypto/ssh", "golang.org/x/net/html/charset", "golang.org/x/term", "golang.org/x/text/encoding", "software.sslmate.com/src/go-pkcs12"}},
 		{packages: "queue/cmd/urlget-queue", imports: append(allPublic[:len(allPublic):len(allPublic)], "internal/interrupt", "internal/render"), modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
 		{packages: "examples/...", imports: public, purpose: "small example programs"},
 		{packages: "tools/manpages", modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},

@@ -107,6 +107,9 @@ func TestOddServers(t *testing.T) {
 		"blanks behind a chunk's size":   ok + "Transfer-Encoding: chunked\r\n\r\n2  \r\nab\r\n0\r\n\r\n",
 		"HTTP/1.0 with chunks":           "HTTP/1.0 200 OK\r\n" + chunked + "\r\n",
 		"HTTP/1.0, chunks and a length":  "HTTP/1.0 200 OK\r\nContent-Length: 12\r\nConnection: keep-alive\r\n" + chunked + "\r\n",
+		"HTTP/2 without its framing":     "HTTP/2 200 OK\r\nContent-Length: 2\r\n\r\nab",
+		"HTTP/3, no reason":              "HTTP/3 200\r\n" + chunked + "\r\n",
+		"SHOUTcast":                      "ICY 200 OK\r\n\r\nab",
 		"bytes behind the announced end": ok + "Content-Length: 2\r\n\r\nabcdef",
 	} {
 		if body, err := drive.Get(t, newClient(t, nil, urlhttp.Options{}), raw(t, answer, false)); err != nil || body != "ab" {
@@ -115,7 +118,8 @@ func TestOddServers(t *testing.T) {
 	}
 }
 
-// TestOldChunks checks that chunks of HTTP/1.0 are decoded also with TLS, in any fragments.
+// TestOldChunks checks that chunks of HTTP/1.0 and of versions that HTTP/1 does not have are decoded also
+// with TLS, in any fragments.
 func TestOldChunks(t *testing.T) {
 	t.Parallel()
 	for _, scheme := range []string{"http", "https"} {
@@ -126,14 +130,17 @@ func TestOldChunks(t *testing.T) {
 				return
 			}
 			defer conn.Close()
-			for _, c := range []byte("HTTP/1.0 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n") {
+			version := strings.TrimPrefix(r.URL.Path, "/")
+			for _, c := range []byte(version + " 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n") {
 				conn.Write([]byte{c})
 			}
 		}), strings.TrimPrefix(scheme, "http"))
 		for _, method := range []string{"", http.MethodPost} {
-			req := &fetch.Request{URL: uri.MustParse(srv.URL), Method: method}
-			if body, resp, err := drive.Do(t, newClient(t, &fetch.Options{TLS: trust(srv)}, urlhttp.Options{}), req); err != nil || body != "ab" || resp.Framing == fetch.FramedByClose {
-				t.Errorf("%s %s: %q, %v", scheme, method, body, err)
+			for _, version := range []string{"HTTP/1.0", "HTTP/2", "HTTP/3", "ICY", "HTTP/1.1"} {
+				req := &fetch.Request{URL: uri.MustParse(srv.URL + "/" + version), Method: method}
+				if body, resp, err := drive.Do(t, newClient(t, &fetch.Options{TLS: trust(srv)}, urlhttp.Options{}), req); err != nil || body != "ab" || resp.Framing == fetch.FramedByClose {
+					t.Errorf("%s %s %s: %q, %v", scheme, method, version, body, err)
+				}
 			}
 		}
 	}

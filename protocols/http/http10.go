@@ -35,14 +35,22 @@ func (h *incoming) read(in *fetch.Conn, p []byte) (n int, err error) {
 		return n, err
 	}
 	h.written.Store(false)
-	if !isHTTP10(p[:n]) {
+	if string(p[:min(n, len(version11))]) == version11[:min(n, len(version11))] && n > len("HTTP/") {
 		return n, err
 	}
 	head := bytes.Clone(p[:n])
 	more := make([]byte, 4<<10)
-	for m := 0; err == nil && isHTTP10(head) && endOfHead(head) < 0 && len(head) <= maxHeader; {
+	receive := func() {
+		m := 0
 		m, err = in.Read(more)
 		head = append(head, more[:m]...)
+	}
+	for err == nil && isShort(head) {
+		receive()
+	}
+	head = withVersion(head)
+	for err == nil && isHTTP10(head) && endOfHead(head) < 0 && len(head) <= maxHeader {
+		receive()
 	}
 	h.buf = withChunks(head)
 	n = copy(p, h.buf)
@@ -110,6 +118,31 @@ func (h *incoming) emptyLine() bool {
 }
 
 const version10, version11 = "HTTP/1.0 ", "HTTP/1.1 "
+
+// wrongVersions replaces versions that do not exist over HTTP/1, although some servers send them. ICY is
+// that of SHOUTcast, whose streams have no length.
+var wrongVersions = []struct{ sent, meant string }{
+	{"HTTP/2 ", version11}, {"HTTP/3 ", version11}, {"ICY ", version10},
+}
+
+// isShort reports whether p may become one of wrongVersions.
+func isShort(p []byte) bool {
+	for _, v := range wrongVersions {
+		if len(p) < len(v.sent) && strings.HasPrefix(v.sent, string(p)) {
+			return true
+		}
+	}
+	return false
+}
+
+func withVersion(p []byte) []byte {
+	for _, v := range wrongVersions {
+		if rest, ok := bytes.CutPrefix(p, []byte(v.sent)); ok {
+			return append([]byte(v.meant), rest...)
+		}
+	}
+	return p
+}
 
 // isHTTP10 reports whether p may be the beginning of a response of HTTP/1.0.
 func isHTTP10(p []byte) bool {
