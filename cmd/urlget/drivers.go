@@ -45,6 +45,10 @@ func (n *network) driverConfig() protocols.Config {
 		web.Jar = n.jar
 	}
 	web.HSTS = n.hsts
+	var wantsHTTPS func(host string) bool
+	if n.hsts != nil {
+		wantsHTTPS = n.hsts.Has
+	}
 	d.SSH.User = n.opts.Login.User
 	d.SSH.TrustKey = func(ctx context.Context, key sftp.HostKey) (bool, error) {
 		if !p.Possible() {
@@ -78,7 +82,7 @@ func (n *network) driverConfig() protocols.Config {
 		POP:      &pop.Options{StartTLS: d.News.StartTLS, AllowPlaintext: d.News.AllowPlaintext},
 		SFTP:     &d.SSH,
 		WAIS:     &d.WAIS,
-		WS:       &ws.Options{Jar: web.Jar},
+		WS:       &ws.Options{Jar: web.Jar, HTTPSOnly: wantsHTTPS},
 		Telnet: &telnet.Options{CRLF: piped, Login: d.Login, TermType: d.TermType,
 			Transcript: n.transcript.writer(d.Transcript)},
 	}

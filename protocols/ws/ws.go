@@ -17,9 +17,11 @@ package ws
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
 const maxMessage = 16 << 20 // in bytes
@@ -33,6 +35,9 @@ type Options struct {
 	MaxMessage int64
 	// Jar stores the cookies of the corresponding http and https URLs. Nil means no cookies.
 	Jar http.CookieJar
+	// HTTPSOnly, if not nil, reports whether a host wants https only (RFC 6797). Its ws URLs are requested
+	// as wss URLs.
+	HTTPSOnly func(host string) bool
 }
 
 // Load registers the schemes ws and wss with default options.
@@ -73,6 +78,16 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	}
 }
 
+// Upgrade implements fetch.Upgrader, as for http URLs (RFC 6797, section 8.3).
+func (d *opener) Upgrade(u uri.URI) (uri.URI, bool) {
+	if d.opts.HTTPSOnly == nil || u.Scheme() != "ws" || !d.opts.HTTPSOnly(u.Host()) {
+		return u, false
+	}
+	_, rest, _ := strings.Cut(u.WithoutPort(80).String(), ":")
+	upgraded, err := uri.Parse("wss:" + rest)
+	return upgraded, err == nil
+}
+
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	h, err := d.newHandshake(req)
 	if err != nil {
@@ -87,4 +102,7 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	return append(lines, "exchange messages"), nil
 }
 
-var _ fetch.Explainer = (*opener)(nil)
+var (
+	_ fetch.Explainer = (*opener)(nil)
+	_ fetch.Upgrader  = (*opener)(nil)
+)
