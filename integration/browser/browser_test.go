@@ -501,6 +501,8 @@ func TestReplay(t *testing.T) {
 	b.open(web.URL + "/never")
 	b.shows("not in the archive")
 	b.open(web.URL + "/gone")
+	b.shows("does not have this page")
+	b.run(click(`.failure summary`)) // Details
 	b.shows("404")
 }
 

@@ -90,7 +90,7 @@ func gallery(t *testing.T) (urls map[string]string, trusted *tls.Config) {
 	return map[string]string{"home": "", "menu": hole.URL + "/1/", "text": hole.URL + "/0/about", "directory": "ftp://" + ftpd.Start(t, ftpd.Options{Tree: files}).Addr + "/",
 		"long": "ftp://" + ftpd.Start(t, ftpd.Options{Tree: many}).Addr + "/", "capsule": "gemini://" + capsule.Addr + "/index.gmi", "identity": "gemini://" + capsule.Addr + "/members",
 		"group": "news://" + group.Addr + "/example.fruit", "article": "nntp://" + group.Addr + "/example.fruit/2", "feed": web.URL + "/feed", "page": web.URL + "/page", "mail": "file://" + mail,
-		"error": "gopher://orchrad.invalid/", "absent": web.URL + "/absent", "session": "telnet://" + host.Addr + "/"}, trusted
+		"about": hole.URL + "/1/", "chrome": hole.URL + "/1/", "error": "gopher://orchrad.invalid/", "absent": web.URL + "/absent", "session": "telnet://" + host.Addr + "/"}, trusted
 }
 
 // TestGallery shows pages on a screen and on a phone, in light and dark mode. URLGET_GALLERY is a directory
@@ -113,6 +113,10 @@ func TestGallery(t *testing.T) {
 				if name == "session" {
 					b.loaded(click(`.failure button`))
 					b.until(`document.getElementById("lines").innerText.includes("Your choice:")`)
+				}
+				if button := map[string]string{"about": "About this page", "chrome": "Menu"}[name]; button != "" {
+					b.run(click(`//header/button[.="` + button + `"]`))
+					b.until(`!!document.querySelector(":popover-open")`)
 				}
 				b.blur()
 				for what, script := range map[string]string{"": problems, "overflow: ": overflow} {
