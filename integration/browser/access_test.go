@@ -85,7 +85,7 @@ const problems = `(() => {
 
   // Links in text are not told by color only (1.4.1), and controls have 24 pixels (2.5.8).
   for (const e of document.querySelectorAll("p a[href]:not(.button), pre a[href], li a[href], td a[href]"))
-    if (shown(e) && !getComputedStyle(e).textDecorationLine.includes("underline")) say("a link that only its color shows", e);
+    if (shown(e) && !e.closest("nav[popover]") && !getComputedStyle(e).textDecorationLine.includes("underline")) say("a link that only its color shows", e);
   for (const e of document.querySelectorAll("button, input:not([type=hidden]), select, summary, .button")) {
     const r = e.getBoundingClientRect();
     if (shown(e) && (r.width < 24 || r.height < 24)) say("small: " + r.width.toFixed(1) + "x" + r.height.toFixed(1), e);

@@ -423,6 +423,9 @@ func TestSortListings(t *testing.T) {
 	if got := names(); got != "browser-1.0.tar.gz,terminal-2.4.tar.gz" {
 		t.Errorf("rows while the filter is typed: %s", got)
 	}
+	if got := eval[string](b, `[...document.querySelectorAll("#shown, .count[role]")].map(e => e.innerText).join()`); got != "2 of 4 entries,2 of 4 entries" {
+		t.Errorf("the counts are %s", got)
+	}
 	b.loaded(chromedp.SendKeys("#filter", kb.Enter))
 	if got := names(); got != "browser-1.0.tar.gz,terminal-2.4.tar.gz" {
 		t.Errorf("the filter leaves %s", got)
@@ -748,6 +751,10 @@ func TestKeyboard(t *testing.T) {
 	b.shows("A pear is a fruit")
 	b.loaded(chromedp.KeyEvent("p"))
 	b.shows("keeps the doctor away")
+	press("i")
+	b.until(`document.querySelector("#about").matches(":popover-open")`)
+	press(kb.Escape)
+	b.until(`!document.querySelector("#about").matches(":popover-open")`)
 	press("#") // then the number of a link, here of the directory above
 	press("1")
 	b.loaded(chromedp.KeyEvent(kb.Enter))
