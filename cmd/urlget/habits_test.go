@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,28 +20,36 @@ var habitFiles = map[string]string{
 	"cookies": "# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\ta\tb\n",
 }
 
-// TestHabits runs the command lines of testdata/habits. A line that is refused sends nothing and
-// creates no file; if its hint is a complete line, that works.
+// A habit is a row of testdata/habits, which describes its columns.
+type habit struct{ verdict, tool, fact, args, want string }
+
+// A habitRun is what urlget does with the command line of a habit.
+type habitRun struct {
+	status   int
+	errs     string
+	files    []string // new files, without the one that standard output is redirected to
+	printed  string   // standard output
+	requests int32
+}
+
+// TestHabits runs the command lines of testdata/habits and compares the verdicts. If the hint for a
+// refused line is a complete line, that works.
 func TestHabits(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/habits")
 	if err != nil {
 		t.Fatal(err)
 	}
-	columns := regexp.MustCompile(`(?m)^(same|told|taught|refused) +(\S+) (.*?)  (.*)$`)
-	rows := columns.FindAllStringSubmatch(string(text), -1)
-	if len(rows) < 400 {
-		t.Errorf("%d command lines, want 400", len(rows))
-	}
-	tools := []string{"wget", "curl", "aria2c", "lftp", "http", "lynx", "w3m", "axel", "httrack", "yt-dlp", "rclone", "scp", "wget2"}
+	rows := regexp.MustCompile(`(?m)^(\w+) +(\S+) +(saves|prints|neither) +(.*?)  (.*)$`).FindAllStringSubmatch(string(text), -1)
+	count := make(map[string]int)
 	handler := pages()
 	root := t.TempDir()
 	for _, row := range rows {
-		class, tool, args, want := row[1], row[2], row[3], row[4]
-		if !slices.Contains(tools, tool) {
-			args = tool + " " + args // a command within lftp
+		h := habit{row[1], row[2], row[3], row[4], row[5]}
+		if h.tool != "urlget" {
+			count[h.verdict]++
 		}
-		t.Run(tool+" "+args, func(t *testing.T) {
+		t.Run(h.tool+" "+h.args, func(t *testing.T) {
 			t.Parallel()
 			var requests atomic.Int32
 			site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -52,35 +59,74 @@ func TestHabits(t *testing.T) {
 				handler.ServeHTTP(w, r)
 			}))
 			defer site.Close()
-			status, errs, files := runHabit(t, root, "urlget "+args, site.URL)
-			if class == "told" && (status != exitOK || !strings.Contains(errs, want)) {
-				t.Errorf("status %d, want %q: %s", status, want, errs)
+			run := runHabit(t, root, "urlget "+h.args, site.URL)
+			run.requests = requests.Load()
+			if verdict := h.judge(run); verdict != h.verdict {
+				t.Errorf("%s: %+v", verdict, run)
 			}
-			if class == "told" {
-				return
-			}
-			if class == "same" {
-				if want = strings.TrimPrefix(want, "-"); status != exitOK || strings.Join(files, " ") != want {
-					t.Errorf("status %d, files %q, want %q: %s", status, files, want, errs)
-				}
-				return
-			}
-			if status != exitUsage && status != exitFile || !strings.Contains(errs, want) || len(files) > 0 || requests.Load() > 0 {
-				t.Errorf("status %d, files %q, %d requests, want %q in: %s", status, files, requests.Load(), want, errs)
-			}
-			if _, use, ok := strings.Cut(strings.TrimSpace(errs), "\nhint: use urlget "); class == "taught" && ok && !strings.Contains(use, "URL") {
-				if status, errs, _ := runHabit(t, root, "urlget "+strings.ReplaceAll(use, "PASSWORD", "secret"), site.URL); status != exitOK {
-					t.Errorf("urlget %s: status %d: %s", use, status, errs)
+			if _, use, ok := strings.Cut(strings.TrimSpace(run.errs), "\nhint: use urlget "); h.verdict == "taught" && ok && !strings.Contains(use, "URL") && !strings.Contains(use, "or urlget") {
+				if run := runHabit(t, root, "urlget "+strings.ReplaceAll(use, "PASSWORD", "secret"), site.URL); run.status != exitOK {
+					t.Errorf("urlget %s: %+v", use, run)
 				}
 			}
 		})
 	}
+	t.Logf("command lines by verdict: %v", count)
+	if len(rows) < 540 || count["unhelped"] > 10 {
+		t.Errorf("%d command lines, want 540; %d without help, want at most 10", len(rows), count["unhelped"])
+	}
 }
 
-// runHabit runs a command line in a new directory of root with habitFiles, and returns the new files. A
-// file with another content than that of URL is marked with an asterisk. The directories are removed
-// with root: some file systems create files slowly after others have been removed.
-func runHabit(t *testing.T, root, line, site string) (status int, stderr string, files []string) {
+// judge returns the verdict for a run.
+func (h habit) judge(run habitRun) string {
+	files := strings.Join(run.files, " ")
+	switch {
+	case run.status == exitUsage || run.status == exitFile:
+		switch _, hint, ok := strings.Cut(run.errs, "\nhint: "); {
+		case files != "" || run.requests > 0 || run.printed != "" && !strings.HasPrefix(run.printed, `{"event":"failed"`):
+			return "wrong"
+		case !ok || strings.Contains(hint, "no equivalent"):
+			return "unhelped"
+		case !strings.Contains(run.errs, h.want):
+			return "taught something else"
+		}
+		return "taught"
+	case run.status != exitOK:
+		return "wrong"
+	case h.fact == "prints" && files == "" && run.printed != "":
+		return "same"
+	case h.fact == "saves" && files == h.want && h.verdict == "same":
+		return "same"
+	case h.fact == "neither" && files == "" && run.printed == "":
+		return "same"
+	case h.fact == "neither" || files != h.want || !isSavers(h.args):
+		return "wrong"
+	case strings.Contains(h.args, "-q"), strings.Contains(run.errs+run.printed, "saved") || strings.Contains(run.errs, "; urlget cat URL prints"):
+		return "said"
+	}
+	return "wrong"
+}
+
+// saverLetters are the letters that wget and aria2 have in the meaning that they have here.
+const saverLetters = "46bcNqvSitTwQUPOZjsn"
+
+// isSavers reports whether each flag of a command line is a long one, or a letter of wget or aria2.
+func isSavers(args string) bool {
+	for _, word := range strings.Fields(args) {
+		if word == "-" || word[0] != '-' || strings.HasPrefix(word, "--") {
+			continue
+		}
+		if strings.Trim(word[1:], saverLetters+"0123456789") != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// runHabit runs a command line in a new directory of root with habitFiles. A file with another content
+// than that of URL is marked with an asterisk. The directories are removed with root: some file systems
+// create files slowly after others have been removed.
+func runHabit(t *testing.T, root, line, site string) (run habitRun) {
 	t.Helper()
 	dir, err := os.MkdirTemp(root, "")
 	if err != nil {
@@ -95,7 +141,13 @@ func runHabit(t *testing.T, root, line, site string) (status int, stderr string,
 			t.Fatal(err)
 		}
 	}
-	status, stderr = runShellLine(t, dir, replace(line), "XDG_CONFIG_HOME=", "no_proxy=")
+	line = strings.TrimSuffix(line, " | cat") // a pipe and a file are the same for a command
+	_, stdout, redirected := strings.Cut(line, " > ")
+	if !redirected {
+		stdout = "stdout"
+		line += " > " + stdout
+	}
+	run.status, run.errs = runShellLine(t, dir, replace(line), "XDG_CONFIG_HOME=", "no_proxy=")
 	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
@@ -105,14 +157,18 @@ func runHabit(t *testing.T, root, line, site string) (status int, stderr string,
 			return nil
 		}
 		content, err := os.ReadFile(path)
+		if name == stdout {
+			run.printed = string(content)
+			return err
+		}
 		if string(content) != "0123456789" {
 			name += "*"
 		}
-		files = append(files, name)
+		run.files = append(run.files, name)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return status, stderr, files
+	return run
 }

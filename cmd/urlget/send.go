@@ -20,7 +20,8 @@ func formPart(a flags.FormValue) (formdata.Part, error) {
 	case a.File && (!ok || value == ""):
 		return formdata.Part{}, failure.Usagef("--form-file: must be 'Name=PATH'")
 	case !ok || isFile && path == "" && !a.File:
-		return formdata.Part{}, failure.Usagef("--form: must be 'Name=value' or 'Name=@FILE'")
+		return formdata.Part{}, failure.Hinted("--form: must be 'Name=value' or 'Name=@FILE'",
+			"HTTPie's --form NAME=VALUE is -d NAME=VALUE")
 	case a.File:
 		path = value
 	case !isFile:

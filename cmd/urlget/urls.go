@@ -107,12 +107,10 @@ func (p *program) checkFlags(cmd *cobra.Command, src *source, how settings) erro
 	if err := checkItems(src.args); err != nil {
 		return err
 	}
-	if how.saves && src.outputs == nil {
-		if err := p.checkPrints(); err != nil {
-			return err
-		}
+	if err := p.opts.Check(p.table); err != nil || !how.saves || src.outputs != nil {
+		return err
 	}
-	return p.opts.Check(p.table)
+	return p.checkPrints(cmd, src.args)
 }
 
 func (p *program) connect(how settings, args int) (client *fetch.Client, err error) {

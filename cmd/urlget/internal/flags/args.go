@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,18 +11,18 @@ import (
 )
 
 // Split rewrites wget's two-letter flags, such as -nc, for pflag, which supports only single
-// letters: "-qnc" becomes "-q --no-clobber". Values of flags are not changed. It rejects short flags
-// that were intended for another tool.
-func (t Table) Split(args []string, set *pflag.FlagSet) ([]string, error) {
-	out := make([]string, 0, len(args)+1)
+// letters: "-qnc" becomes "-q --no-clobber". Values of flags are not changed. It also returns the letters
+// of all short flags. It rejects short flags that were intended for another tool.
+func (t Table) Split(args []string, set *pflag.FlagSet) (out []string, letters string, err error) {
+	out = make([]string, 0, len(args)+1)
 	completing := strings.HasPrefix(first(args), cobra.ShellCompRequestCmd)
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		if arg == "--" {
-			return append(out, args[i:]...), nil
+			return append(out, args[i:]...), letters, nil
 		}
 		if meant := withHyphens(arg, set); meant != arg {
-			return nil, failure.Hinted(arg+" starts with a dash that is not a hyphen",
+			return nil, "", failure.Hinted(arg+" starts with a dash that is not a hyphen",
 				"did you mean "+meant+" ?")
 		}
 		takesNext := false
@@ -31,7 +32,7 @@ func (t Table) Split(args []string, set *pflag.FlagSet) ([]string, error) {
 			out = append(out, arg)
 		} else if len(arg) > 1 && arg[0] == '-' {
 			if err := t.checkWord(arg, set); err != nil && !completing {
-				return nil, err
+				return nil, "", err
 			}
 			c, err := t.splitCluster(arg, set)
 			if !completing && silent(arg, first(args[i+1:])) {
@@ -41,16 +42,17 @@ func (t Table) Split(args []string, set *pflag.FlagSet) ([]string, error) {
 				}
 			}
 			if err != nil {
-				return nil, err
+				return nil, "", err
 			}
 			takesNext = c.last != nil && c.last.NoOptDefVal == "" && c.value == ""
 			if c.value == "" {
 				c.value = first(args[i+1:])
 			}
 			if err := checkShort(&c); err != nil && !completing {
-				return nil, err
+				return nil, "", err
 			}
 			out = append(out, c.args...)
+			letters += c.letters
 		} else {
 			out = append(out, arg)
 		}
@@ -59,7 +61,7 @@ func (t Table) Split(args []string, set *pflag.FlagSet) ([]string, error) {
 			out = append(out, args[i])
 		}
 	}
-	return out, nil
+	return out, letters, nil
 }
 
 func first(args []string) string {
@@ -71,9 +73,10 @@ func first(args []string) string {
 
 // A cluster is an argument with one or several short flags.
 type cluster struct {
-	args  []string    // without two-letter flags, and these in their long form
-	last  *pflag.Flag // the last flag; nil if it has two letters
-	value string      // its value, or the argument after the cluster
+	args    []string    // without two-letter flags, and these in their long form
+	letters string      // those of the flags
+	last    *pflag.Flag // the last flag; nil if it has two letters
+	value   string      // its value, or the argument after the cluster
 }
 
 func (t Table) splitCluster(arg string, set *pflag.FlagSet) (cluster, error) {
@@ -90,6 +93,7 @@ func (t Table) splitCluster(arg string, set *pflag.FlagSet) (cluster, error) {
 			if rest := arg[min(j+2, len(arg)):]; long != "" && rest != "" { // as in -nvc
 				after, err := t.splitCluster("-"+rest, set)
 				after.args = append(replace(j, long).args, after.args...)
+				after.letters = arg[1:j] + after.letters
 				return after, err
 			}
 			if long == "" {
@@ -98,19 +102,23 @@ func (t Table) splitCluster(arg string, set *pflag.FlagSet) (cluster, error) {
 				}
 				return c, failure.Usagef("unknown flag -%s", arg[j:])
 			}
-			return replace(j, long), nil
+			pair := replace(j, long)
+			pair.letters = arg[1:j]
+			return pair, nil
 		}
-		c.last = set.ShorthandLookup(arg[j : j+1])
+		c.last, c.letters = set.ShorthandLookup(arg[j:j+1]), arg[1:j+1]
 		rest := arg[j+1:]
 		switch {
+		case c.last == nil && arg[j] != 'h': // -h is not defined yet
+			return c, nil
 		case c.last == nil || rest == "":
 		case c.last.NoOptDefVal != "" && strings.Trim(arg[j:j+1], "46") != "" &&
 			strings.Trim(rest, "0123456789") == "": // as in curl's -m5
 			return c, failure.Hinted("-"+arg[j:j+1]+" takes no value here", t.Find(c.last.Name).Other)
 		case c.last.NoOptDefVal == "":
-			if c.last.Name == "output-document" && strings.Trim(rest, "JLRSfs") == "" {
+			if c.last.Name == "output-document" && strings.Trim(rest, "CJLRSfiks#") == "" {
 				return c, failure.Hinted("-O"+rest+" looks like curl flags",
-					"curl's -O is the default here; use -O ./"+rest+" to save as "+rest)
+					curlO+"; use -O ./"+rest+" to save as "+rest)
 			}
 			c.value = rest
 			return c, nil
@@ -126,13 +134,12 @@ func (t Table) checkWord(arg string, set *pflag.FlagSet) error {
 	if len(word) < 4 {
 		return nil
 	}
-	if set.Lookup(word[1:]) != nil {
-		return failure.Hinted("unknown flag "+word, "did you mean -"+word+"?")
+	advice := t.advice(word)
+	if advice == "" && (set.Lookup(word[1:]) != nil || word == "-help") {
+		advice = "did you mean -" + word + "?"
 	}
-	for _, name := range []string{word, "-" + word} {
-		if advice := t.advice(name); advice != "" {
-			return failure.Hinted("unknown flag "+word, advice)
-		}
+	if advice = cmp.Or(advice, t.advice("-"+word)); advice != "" {
+		return failure.Hinted("unknown flag "+word, advice)
 	}
 	return nil
 }

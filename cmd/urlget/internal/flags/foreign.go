@@ -158,7 +158,7 @@ func (o *Options) Misread(text string) string {
 		hint string
 	}{
 		{o.Tree.Recursive && notRanges == nil, "curl's -r is --range " + text},
-		{o.Tree.Mirror && digits, "curl's -m is --max-time " + text},
+		{o.Tree.Mirror && digits, "curl's -m is --max-time " + text + "; aria2's -m is -t " + text},
 		{o.Tree.Requisites && digits,
 			"lftp's -p is part of the URL: the port follows the host, as in ftp://HOST:" + text + "/"},
 		{o.Tree.Requisites, "HTTPie's -p is -S for the reply, and --trace for both directions"},
@@ -168,6 +168,7 @@ func (o *Options) Misread(text string) string {
 			"curl's --json is -d TEXT -H 'Content-Type: application/json'"},
 		{o.Output.Continue && (text == "true" || text == "false"), "aria2's -c takes no value here"},
 		{o.Output.Continue && text != "-", "curl's -c is --cookies " + text},
+		{o.Report.Trace, "curl's --trace FILE is --trace, which writes to standard error"},
 		{o.Log.Background, "curl's -b is --load-cookies FILE, or --header 'Cookie: NAME=VALUE'"},
 	} {
 		if f.on {

@@ -80,6 +80,24 @@ func TestUnknownFlags(t *testing.T) {
 	}
 }
 
+// TestFlagsOfBrowsersAreKnown checks the flags that text browsers print as their help. One dash and a word
+// would else be letters of this command.
+func TestFlagsOfBrowsersAreKnown(t *testing.T) {
+	t.Parallel()
+	table, set := rootFlags()
+	for _, tool := range []string{"lynx", "links", "elinks", "w3m"} {
+		text, err := os.ReadFile("../../testdata/foreign/" + tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range strings.Fields(string(text)) {
+			if _, _, err := table.Split([]string{name, "u"}, set); err == nil || !strings.Contains(err.Error(), "unknown flag "+name) {
+				t.Errorf("%s of %s is not known: %v", name, tool, err)
+			}
+		}
+	}
+}
+
 // TestForeignFlagsAreKnown checks the long flags of wget 1.21, curl 7.88 and aria2 1.36. Each is also
 // a flag here, or its error names the equivalent.
 func TestForeignFlagsAreKnown(t *testing.T) {

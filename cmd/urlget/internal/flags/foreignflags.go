@@ -1,11 +1,13 @@
 package flags
 
+const notShown = "urlget does not show pages; urlget cat URL prints their source"
+
 // foreignFlags lists the flags of wget 1.21, curl 7.88 and aria2 1.36 that no single flag replaces.
 // Replaced flags are in the row of their replacement in the table.
 var foreignFlags = []Foreign{
 	{Of: "HTTPie", Names: "--download --follow --check-status --ignore-stdin --meta",
 		Note: "that is the default here"},
-	{Of: "HTTPie", Names: "-a --auth", Here: "-u USER:PASSWORD"},
+	{Of: "HTTPie", Names: "-a --auth", Here: "urlget cat -u USER:PASSWORD"},
 	{Of: "HTTPie", Names: "--auth-type", Note: "the server chooses the login method"},
 	{Of: "HTTPie", Names: "--body", Here: "urlget cat URL"},
 	{Of: "HTTPie", Names: "--headers", Here: "urlget -I URL"},
@@ -34,23 +36,45 @@ var foreignFlags = []Foreign{
 	{Of: "lynx", Names: "-listonly -traversal -crawl", Here: "urlget ls URL"},
 	{Of: "lynx and w3m", Names: "-head -dump_head", Here: "-I"},
 	{Of: "lynx", Names: "-mime_header", Here: "urlget cat -S URL"},
-	{Of: "lynx", Names: "-auth", Here: "-u USER:PASSWORD"},
+	{Of: "lynx", Names: "-auth", Here: "urlget cat -u USER:PASSWORD"},
 	{Of: "lynx", Names: "-useragent", Here: "-U AGENT"},
 	{Of: "lynx", Names: "-post_data", Here: "--post-file FILE"},
 	{Of: "lynx", Names: "-connect_timeout -read_timeout", Here: "--connect-timeout and --read-timeout"},
 	{Of: "lynx", Names: "-accept_all_cookies -cookies -cookie_file -cookie_save_file",
 		Here: "--cookies FILE"},
-	{Of: "w3m", Names: "-cookie -no-cookie -post -config -cols -header",
-		Note: "urlget cat URL prints the content"},
-	{Of: "links", Names: "-no-references -no-numbering -html-numbered-links -http-proxy",
-		Note: "urlget cat URL prints the content"},
+	{Of: "w3m", Names: "-header", Here: "urlget cat -H 'Name: value' URL"},
+	{Of: "w3m", Names: "-post", Here: "urlget cat --post-file FILE URL"},
+	{Of: "links", Names: "-http-proxy -https-proxy -socks-proxy", Here: "--proxy URL"},
 	{Of: "lynx", Names: "-get_data -display_charset -assume_charset -force_html -width -nolist -nonumbers " +
 		"-nomargins -nostatus -nobold -noredir -noreferer -nopause -notitle -with_backspaces " +
 		"-image_links -stdin -term -vikeys -validate -selective -startfile_ok -tagsoup -realm -reload " +
 		"-pauth -cache -cfg -lss -base -pseudo_inlines -hiddenlinks -error_file -restrictions " +
 		"-telnet -anonymous",
-		Note: "urlget does not show pages; urlget cat URL prints their source"},
-	{Of: "axel", Names: "--alternate --max-speed --percentage"},
+		Note: notShown},
+	{Of: "lynx", Names: "-assume_* -cmd_* -force_* -html5* -list_* -news* -number_* -partial* " +
+		"-scrollbar* -session* -show_* -syslog* -trim_* -child* -unique_* -xhtml* -bibhost -book " +
+		"-buried_news -case -center -collapse_br_tags -convert_to -core -curses_pads -debug_partial " +
+		"-default_colors -delay -display -dont_wrap_pre -editor -emacskeys -enable_scrollback -exec " +
+		"-forms_options -from -ftp -historical -homepage -index -ismap -justify -link -localhost -locexec " +
+		"-minimal -nested_tables -nobrowse -nocc -nocolor -noexec -nofilereferer -nolog -nomore " +
+		"-nonrestarting_sigwinch -noprint -noreverse -nounderline -nozap -passive_ftp -popup -preparsed " +
+		"-prettysrc -print -raw -resubmit_posts -rlogin -short_url -socks5_proxy -soft_dquotes -stack_dump " +
+		"-stderr -tlog -tna -trace_mask -underline_links -underscore -update_term_title -use_mouse",
+		Note: notShown},
+	{Of: "links, elinks and w3m", Names: "-html-* -http-bugs* -http.* -ftp.* -display-* -ssl.* -dump-* " +
+		"-bind-address-ipv* -config-* -menu-* -scroll-bar-* -dither-* -bookmarks-* -max-* -image-* " +
+		"-address-preference -aggressive-cache -append-text-to-dns-lookups -auto-submit -base-session " +
+		"-bfu-aspect -bookmark -codepage -default-keys -default-mime-type -dns-over-https -download-dir " +
+		"-download-utime -enable-cookies -eval -font-cache-size -format-cache-size -gamma-correction " +
+		"-graph -language -long-help -lookup -memory-cache-size -mode -num -only-proxies " +
+		"-overwrite-instead-of-scroll -ppc -ppl -receive-timeout -remote -reqlog -retries " +
+		"-save-url-history -session-ring -show-option -smb.allow-hyperlinks-to-smb -terminfo " +
+		"-timeout-when-trying-multiple-addresses -title -touch-files -unrestartable-receive-timeout " +
+		"-user-gamma -cookie -no-cookie -cols -no-references -no-numbering -no-graph -no-mouse " +
+		"-no-connect -no-home -no-libevent -no-openmp -no-g",
+		Note: notShown},
+	{Of: "axel", Names: "--max-speed", Here: "--limit-rate SIZE"},
+	{Of: "axel", Names: "-a --alternate --percentage", Note: "a progress bar is shown by default"},
 	{Of: "httrack", Names: "--path", Here: "-P DIR"},
 	{Of: "httrack", Names: "--depth", Here: "-l N"},
 	{Of: "httrack", Names: "--ext-depth --sockets --robots --near --stay-on-same-domain " +
@@ -124,8 +148,9 @@ var foreignFlags = []Foreign{
 		Note: "FTP adapts to the server automatically"},
 	{Of: "wget", Names: "--ftps-*", Note: "data connections are protected like the control connection"},
 	{Of: "curl", Names: "--path-as-is", Note: "paths are sent as they are"},
+	{Of: "wget", Names: "--crl-file"},
 	{Of: "wget", Names: "--default-page --strict-comments --no-if-modified-since " +
-		"--no-http-keep-alive", Note: "urlget has no such setting"},
+		"--no-http-keep-alive --random-file --egd-file", Note: "urlget has no such setting"},
 	{Of: "aria2", Names: "--http-no-cache --http-auth-challenge --enable-http-* " +
 		"--ftp-reuse-connection --content-disposition-default-utf8",
 		Note: "urlget has no such setting"},

@@ -67,7 +67,7 @@ func checkShort(c *cluster) error {
 	case "user":
 		if user, _, found := strings.Cut(value, ","); found && !strings.Contains(value, ":") {
 			return flagged("takes USER or USER:PASSWORD",
-				"lftp's -u "+user+",PASSWORD is -u "+user+":PASSWORD")
+				"lftp's -u "+user+",PASSWORD is --user "+user+":PASSWORD")
 		}
 	case "user-agent":
 		if strings.Contains(value, ":") && !strings.ContainsAny(value, " /") {

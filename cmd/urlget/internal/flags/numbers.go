@@ -2,6 +2,7 @@ package flags
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -119,13 +120,16 @@ func count(to *int, endless int) *parsed[int] {
 	return &parsed[int]{to, "number", parse, strconv.Itoa}
 }
 
+// maxSegments is the limit of jobs.
+const maxSegments = 64
+
 func parseSegments(text string) (int, error) {
 	if text == "auto" {
 		return download.AutoSegments, nil
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		return 0, errors.New("must be 1 or more, or auto")
+	if err != nil || n < 1 || n > maxSegments {
+		return 0, fmt.Errorf("must be 1 to %d, or auto", maxSegments)
 	}
 	return n, nil
 }

@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
@@ -114,6 +115,11 @@ func IsQuery(scheme string) bool {
 		return true
 	}
 	return false
+}
+
+// IsSession reports whether a URL of a scheme names a session, whose output is printed.
+func IsSession(scheme string) bool {
+	return slices.Contains([]string{"telnet", "rlogin", "tn3270", "ws", "wss"}, scheme)
 }
 
 // SOCKSURL parses the value of --socks5.

@@ -154,7 +154,7 @@ func (o *Options) manyFlags() []Flag {
 		{Name: "per-host", In: many, Value: &o.Many.PerHost, Help: "run at most `N` transfers in parallel per host, and do not grow"},
 		{Name: "segments", Short: "s", In: trees, Value: parsedBy(&o.Many.Segments, parseSegments),
 			Help:  "split large files into `N` ranges retrieved in parallel, or \"auto\"",
-			Words: []string{"auto"}, Other: "curl's -s is -q",
+			Words: []string{"auto"}, Other: "curl's -s is -q; axel's -s is --limit-rate SIZE",
 			Foreign: []Foreign{
 				{Of: "aria2", Names: "-x --max-connection-per-server", Note: "--per-host N is for several files"},
 				{Of: "axel and lftp's pget", Names: "-n --num-connections"},
@@ -164,7 +164,7 @@ func (o *Options) manyFlags() []Flag {
 		{Name: "metalink", In: many, Value: &o.Many.Metalink,
 			Help: "retrieve the files described by Metalink documents, and use mirrors announced by servers", Tree: Never, Excludes: "range method", Why: "it is for whole files", Content: true,
 			Other:   "wget2's --metalink=off is the default here",
-			Foreign: []Foreign{{Of: "aria2", Names: "--metalink* --follow-metalink", Note: "put it before the URL of the document"}}},
+			Foreign: []Foreign{{Of: "aria2", Names: "--metalink* --follow-metalink -M", Note: "put it before the URL of the document"}, {Of: "wget", Names: "--input-metalink --metalink-index --metalink-over-http", Note: "put it before the URL of the document"}}},
 		{Name: "wait", Short: "w", In: many, Value: &o.Many.Wait,
 			Help: "wait `SECONDS` between requests to one host", Other: "curl's -w is --json, which reports the status and more",
 			Foreign: []Foreign{{Of: "curl", Names: "--rate"}}},
@@ -208,7 +208,7 @@ func (o *Options) treeFlags() []Flag {
 		{Name: "accept-type", In: trees, Value: &o.Tree.Types, Help: "keep only the media types in `LIST`, such as image/*", Tree: Only},
 		{Name: "domains", Short: "D", In: trees, Value: &o.Tree.Domains,
 			Help: "limit --span-hosts to the domains in `LIST`",
-			Tree: Only, Needs: "span-hosts", Why: "without it, other hosts are not visited", Other: "curl's -D is -S"},
+			Tree: Only, Needs: "span-hosts", Why: "without it, other hosts are not visited", Other: "curl's -D is -S; aria2's -D is -b"},
 		{Name: "exclude-domains", In: trees, Value: &o.Tree.NoDomains, Help: "do not visit the domains in `LIST`", Tree: Only},
 		{Name: "exclude-directories", In: trees, Value: &o.Tree.NoDirs, Help: "skip the directories in `LIST`, such as /cgi-bin,/tmp*", Tree: Only},
 		{Name: "span-hosts", In: trees, Value: &o.Tree.Span, Help: "follow links to other hosts", Tree: Only},
@@ -397,7 +397,7 @@ func (o *Options) trustFlags() []Flag {
 			Foreign: []Foreign{
 				{Of: "curl", Names: "--cacert"},
 				{Of: "curl", Names: "--capath"},
-				{Of: "wget", Names: "--ca-directory --crl-file --random-file --egd-file"},
+				{Of: "wget", Names: "--ca-directory"},
 			}},
 		{Name: "certificate", In: owner, Value: &o.Trust.Certificate,
 			Help:    "present the client certificate in `FILE` (PEM, DER, PKCS#12)",
@@ -491,7 +491,7 @@ func (o *Options) programFlags() []Flag {
 func (o *Options) protocolFlags() []Flag {
 	return []Flag{
 		{Name: "location", Short: "L", In: contents, Value: new(bool), Hidden: true, // always the behavior here
-			Tree: Never, Other: "wget's -L follows only relative links and has no equivalent here; curl's -L is the default"},
+			Tree: Never, Other: "wget's -L, which follows only relative links, is --accept-regex; curl's -L is the default"},
 		{Name: "fail", Short: "f", In: contents, Value: new(bool), Hidden: true},
 		{Name: "remote-header-name", Short: "J", In: contents, Value: new(bool), Hidden: true},
 		{Name: "content-disposition", In: contents, Value: new(bool), Hidden: true},

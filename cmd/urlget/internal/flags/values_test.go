@@ -17,32 +17,33 @@ func TestSplit(t *testing.T) {
 	table := New().Table()
 	set := pflag.NewFlagSet("urlget", pflag.ContinueOnError)
 	table.Define(set, Root)
-	tests := []struct{ args, want string }{
-		{"-nc u", "--no-clobber u"},
-		{"-qnc u", "--no-clobber -q u"},
-		{"-ncq u", "--no-clobber -q u"},
-		{"-qnvc u", "--no-verbose -q -c u"},
-		{"-qO- u", "-qO- u"},
-		{"-qO -nc u", "-qO -nc u"},
-		{"-O -nc -nc u", "-O -nc --no-clobber u"},
-		{"-Onc u", "-Onc u"},
-		{"--output-document -nc u", "--output-document -nc u"},
-		{"--output-document=x -nc u", "--output-document=x --no-clobber u"},
-		{"--quiet -nc u", "--quiet --no-clobber u"},
-		{"-q -- -nc", "-q -- -nc"},
-		{"- -nc", "- --no-clobber"},
-		{"-i - -nc", "-i - --no-clobber"},
-		{"-O", "-O"},
-		{"ls -q u", "ls -q u"},
+	tests := []struct{ args, want, letters string }{
+		{"-nc u", "--no-clobber u", ""},
+		{"-qnc u", "--no-clobber -q u", "q"},
+		{"-ncq u", "--no-clobber -q u", "q"},
+		{"-qnvc u", "--no-verbose -q -c u", "qc"},
+		{"-qO- u", "-qO- u", "qO"},
+		{"-qO -nc u", "-qO -nc u", "qO"},
+		{"-O -nc -nc u", "-O -nc --no-clobber u", "O"},
+		{"-Onc u", "-Onc u", "O"},
+		{"--output-document -nc u", "--output-document -nc u", ""},
+		{"--output-document=x -nc u", "--output-document=x --no-clobber u", ""},
+		{"--quiet -nc u", "--quiet --no-clobber u", ""},
+		{"-q -- -nc", "-q -- -nc", "q"},
+		{"- -nc", "- --no-clobber", ""},
+		{"-i - -nc", "-i - --no-clobber", "i"},
+		{"-O", "-O", "O"},
+		{"ls -q u", "ls -q u", "q"},
+		{"-vL -H -u -uX u", "-vL -H -u -uX u", "vLHu"},
 	}
 	for _, tt := range tests {
-		got, err := table.Split(strings.Fields(tt.args), set)
-		if err != nil || !slices.Equal(got, strings.Fields(tt.want)) {
-			t.Errorf("%s: %q, %v; want %s", tt.args, got, err, tt.want)
+		got, letters, err := table.Split(strings.Fields(tt.args), set)
+		if err != nil || !slices.Equal(got, strings.Fields(tt.want)) || letters != tt.letters {
+			t.Errorf("%s: %q with the letters %s, %v; want %s with %s", tt.args, got, letters, err, tt.want, tt.letters)
 		}
 	}
 	for _, args := range []string{"-n u", "-nx", "-qnx", "-ncn"} {
-		if got, err := table.Split(strings.Fields(args), set); err == nil {
+		if got, _, err := table.Split(strings.Fields(args), set); err == nil {
 			t.Errorf("%s: %q", args, got)
 		}
 	}
