@@ -52,7 +52,7 @@ func (c *Client) limitErrorBody(e *Error) *Error {
 // contextError replaces err by the cause of the end of ctx, if that may be why the operation
 // failed. Errors reported by the server or by a rule are not changed.
 func contextError(ctx context.Context, err error) error {
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) {
 		awaitDeadline(ctx) // which the system has noticed first
 	}
 	cause := context.Cause(ctx)

@@ -237,16 +237,18 @@ func (lateContext) Deadline() (time.Time, bool) { return time.Now(), true }
 func TestDeadlineHasOneCause(t *testing.T) {
 	t.Parallel()
 	why := errors.New("too late")
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, why)
-		defer cancel()
-		c := fetch.New(nil, fetch.Use("x", fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
-			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
-		})))
-		if _, err := c.Get(lateContext{ctx}, "x:p"); !errors.Is(err, why) {
-			t.Errorf("the system noticed the deadline: %v", err)
-		}
-	})
+	for _, noticed := range []error{os.ErrDeadlineExceeded, context.DeadlineExceeded} { // by a connection and by Dial
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, why)
+			defer cancel()
+			c := fetch.New(nil, fetch.Use("x", fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
+				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: noticed}
+			})))
+			if _, err := c.Get(lateContext{ctx}, "x:p"); !errors.Is(err, why) {
+				t.Errorf("the system noticed the deadline: %v", err)
+			}
+		})
+	}
 }
 
 func TestContextError(t *testing.T) {
