@@ -199,7 +199,11 @@ func (b *guardedBody) WriteTo(w io.Writer) (int64, error) {
 	}
 	inner, ok := b.inner.(io.WriterTo)
 	if !ok || b.tee != nil || b.content != nil || b.digests != nil {
-		return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, make([]byte, 128<<10))
+		size := int64(128 << 10)
+		if b.max >= 0 { // most bodies are smaller, and the next byte is their end
+			size = min(size, max(b.max-b.got, 0)+1)
+		}
+		return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, make([]byte, size))
 	}
 	sink := &sink{w: w, body: b, start: b.got}
 	n, err := inner.WriteTo(sink.writer())

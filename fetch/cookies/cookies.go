@@ -231,9 +231,12 @@ func (j *Jar) removeOldest() {
 
 // Cookies implements [http.CookieJar].
 func (j *Jar) Cookies(u *url.URL) []*http.Cookie {
-	host, path := strings.ToLower(u.Hostname()), cmp.Or(u.Path, "/")
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if len(j.sites) == 0 {
+		return nil
+	}
+	host, path := strings.ToLower(u.Hostname()), cmp.Or(u.Path, "/")
 	var matching []*cookie
 	for _, c := range j.sites[site(host)] {
 		isHost := host == c.domain || !c.hostOnly && below(host, c.domain)
