@@ -17,10 +17,7 @@ func (t *target) relay(req *fetch.Request) error {
 	t.header = http.Header{"User-Agent": {""}} // which keeps net/http from adding its own
 	for name, values := range req.Header {
 		name = textproto.CanonicalMIMEHeaderKey(name)
-		err := httphead.CheckField(name, values, nil)
-		switch {
-		case name == "Expect" && len(values) == 1 && strings.EqualFold(values[0], "100-continue"):
-		case err != nil:
+		if err := httphead.CheckField(name, values, nil); err != nil && !asksToContinue(name, values) {
 			return &fetch.Error{Code: fetch.ErrRequest, Err: err}
 		}
 		t.header[name] = values
@@ -30,6 +27,11 @@ func (t *target) relay(req *fetch.Request) error {
 		t.url.Opaque = "*" // the request is for the server (RFC 9112, section 3.2.4)
 	}
 	return nil
+}
+
+// asksToContinue reports whether a field is the only defined expectation (RFC 9110, section 10.1.1).
+func asksToContinue(name string, values []string) bool {
+	return name == "Expect" && len(values) == 1 && strings.EqualFold(values[0], "100-continue")
 }
 
 // relayed returns the response as the server sent it.

@@ -164,6 +164,12 @@ func (t *target) fields(d *opener, req *fetch.Request) error {
 	}
 	for name, values := range req.Header {
 		name = textproto.CanonicalMIMEHeaderKey(name)
+		if asksToContinue(name, values) {
+			if t.body != nil { // without one, the field is not allowed (RFC 9110, section 10.1.1)
+				h[name] = values
+			}
+			continue
+		}
 		if err := httphead.CheckField(name, values, reservedFields); err != nil {
 			return &fetch.Error{Code: fetch.ErrRequest, Err: err}
 		}
