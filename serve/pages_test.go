@@ -210,7 +210,7 @@ func TestDirectoriesAreSorted(t *testing.T) {
 func TestNewUsersHavePlaces(t *testing.T) {
 	t.Parallel()
 	u := start(t)
-	u.get("/").want(t, http.StatusOK, ">Gopher: Floodgap Systems<small>", "<summary>All schemes</summary>")
+	u.get("/").want(t, http.StatusOK, ">Gopher: Floodgap Systems <small>", "<summary>All schemes</summary>")
 	u.get("/?scheme=gopher").want(t, http.StatusOK, `name="url" value="gopher://"`)
 	u.get("/?scheme=javascript").want(t, http.StatusOK, `name="url" value=""`)
 	u.get("/keys").want(t, http.StatusOK, "<kbd>?</kbd>", "show this page")

@@ -37,7 +37,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	}{Identities: s.Identities != "", Archive: s.Archive != nil, Only: s.ArchiveOnly}
 	if !s.Start.IsZero() {
 		name, link := s.Start.Redacted(), s.link("/view", address{url: s.Start, at: s.At})
-		data.Start = []place{{name, name, link, hue(s.Start)}}
+		data.Start = []place{{name, "", link, hue(s.Start)}}
 	}
 	listed := func(marks []mark) (list []place) {
 		for _, m := range marks {
