@@ -20,7 +20,7 @@ import (
 func getCommand(p *program) *cobra.Command {
 	return p.withFlags(flags.Get, &cobra.Command{
 		Use:   "get [flags] URL...",
-		Short: "Retrieve URLs (the default command)",
+		Short: "Retrieve URLs and save them (the default command)",
 		RunE:  p.runs(runGet),
 	})
 }

@@ -97,7 +97,7 @@ func setCompletion(root *cobra.Command) {
 			cmd.Use = "completion SHELL"
 			cmd.Short = "Print the completion script for a shell"
 			cmd.Long = "Print the completion script for a shell: " + shells +
-				".\nThe help of each shell explains how to load it, such as urlget completion bash --help."
+				".\nurlget completion SHELL --help explains how to load it."
 			cmd.Args = cobra.ArbitraryArgs
 			cmd.RunE = func(*cobra.Command, []string) error {
 				return failure.Hinted("completion requires a shell: "+shells,

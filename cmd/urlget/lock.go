@@ -26,7 +26,7 @@ func lockCommand(p *program) *cobra.Command {
 	return p.withFlags(flags.Lock, &cobra.Command{
 		Use:   "lock [flags] LIST|URL...",
 		Short: "Print a lock file: the exact content of URLs",
-		Example: `  urlget lock urls.txt > urls.lock   # retrieve a list of URLs and record their content
+		Example: `  urlget lock urls.txt > urls.lock   # record the content of a list of URLs
   urlget get --locked urls.lock      # retrieve exactly that
   urlget lock --check urls.lock      # report URLs with other content
   urlget lock --update urls.lock     # rewrite the lines that changed`,

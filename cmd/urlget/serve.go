@@ -37,8 +37,8 @@ The command prints the address to open. The address contains a secret token
 that grants access. The server listens on the loopback interface only; stop it
 with Ctrl-C.
 
-With --webdav, the server exports the tree of a URL or directory instead, so that
-a file manager can mount it. With --as-proxy, the server is a proxy instead:
+With --webdav, the server exports the tree of a URL or directory instead, so
+that a file manager can mount it. With --as-proxy, the server is a proxy:
 other programs retrieve URLs of any scheme through it, and --warc records them.`,
 		Example: `  urlget serve
   urlget serve --open gopher://gopher.example/

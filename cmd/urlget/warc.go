@@ -13,11 +13,11 @@ func warcCommand(p *program) *cobra.Command {
 		Long: `Manage archives (WARC files).
 
   urlget warc verify FILE...               check structure and digests
-  urlget warc index FILE...                write an index next to the archive (CDXJ)
+  urlget warc index FILE...                write an index (CDXJ)
   urlget warc merge --warc FILE FROM...    merge archives
-  urlget warc import --warc FILE FROM...   import archives, mailboxes and mirrors
+  urlget warc import --warc FILE FROM...   import archives, mail and mirrors
   urlget warc extract FILE [URL|ID]...     save contents as files
-  urlget warc pack ALL.wacz FILE...        pack archives with an index (WACZ)`,
+  urlget warc pack ALL.wacz FILE...        pack archives and an index (WACZ)`,
 		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			return failure.Hinted("a subcommand is required", "see urlget warc --help")
