@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -96,6 +97,10 @@ var ErrInUse = errors.New("crawl: state in use by another process")
 // fetch.ErrFile.
 func Open(name string) (*State, error) { return open(name, false) }
 
+// mapped is the address space for a state, in bytes. Each time that a state outgrows it, bbolt copies the
+// pages in memory.
+const mapped = 64 << 20
+
 // open is Open. If noSync is true, writes are not durable.
 func open(name string, noSync bool) (s *State, err error) {
 	defer func() {
@@ -106,8 +111,11 @@ func open(name string, noSync bool) (s *State, err error) {
 	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, fileError(&fs.PathError{Op: "open", Path: name, Err: errors.New("not a regular file")})
 	}
-	db, err := bolt.Open(name, 0o600,
-		&bolt.Options{Timeout: 50 * time.Millisecond, FreelistType: bolt.FreelistMapType, NoSync: noSync})
+	opts := &bolt.Options{Timeout: 50 * time.Millisecond, FreelistType: bolt.FreelistMapType, NoSync: noSync}
+	if runtime.GOOS != "windows" { // where the file would get this size
+		opts.InitialMmapSize = mapped
+	}
+	db, err := bolt.Open(name, 0o600, opts)
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
 		return nil, fileError(fmt.Errorf("%s: %w", name, ErrInUse))

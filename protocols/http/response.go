@@ -115,8 +115,10 @@ func (ex *exchange) meta() fetch.Meta {
 		m.Kind = fetch.KindNone
 	}
 	m.ETag = h.Get("ETag")
-	if t, err := http.ParseTime(h.Get("Last-Modified")); err == nil {
-		m.ModTime = t
+	if modified := h.Get("Last-Modified"); modified != "" { // or ParseTime would make three errors
+		if t, err := http.ParseTime(modified); err == nil {
+			m.ModTime = t
+		}
 	}
 	return m
 }
