@@ -53,11 +53,11 @@ func TestWorkAllocatesLittle(t *testing.T) {
 		args  func(n int) []string
 		limit int
 	}{
-		{"a file of a list", func(int) []string { return []string{"-i", "-"} }, 155},
-		{"a recorded file", func(int) []string { return []string{"-i", "-", "--warc", "x"} }, 274},
+		{"a file of a list", func(int) []string { return []string{"-i", "-"} }, 150},
+		{"a recorded file", func(int) []string { return []string{"-i", "-", "--warc", "x"} }, 270},
 		{"a page of a tree", func(n int) []string {
 			return []string{"-r", "-l", "inf", "-nH", fmt.Sprintf("%s/p/0?%d", site.URL, n-1)}
-		}, 295},
+		}, 280},
 	} {
 		t.Run(tt.unit, func(t *testing.T) {
 			t.Parallel()

@@ -114,7 +114,7 @@ func (c *http1Conn) write(req *http.Request) error {
 		w.Reset(nil)
 		writers.Put(w)
 	}()
-	if err := req.Write(w); err != nil {
+	if err := writeHead(w, req); err != nil {
 		return err
 	}
 	return w.Flush()
