@@ -1,6 +1,9 @@
 package mirror_test
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -99,4 +102,29 @@ func TestRemovedPagesWithOriginals(t *testing.T) {
 			compare(t, "second run", files(t, dir), tt.want)
 		})
 	}
+}
+
+func TestConvertSVG(t *testing.T) {
+	t.Parallel()
+	const picture = `<svg viewBox="0 0 9 9"><image preserveAspectRatio="none" href="/i?v=1"/><use href="#a"/></svg>`
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/":
+			w.Header().Set("Content-Type", "text/html")
+			io.WriteString(w, `<img src="d/a.svg">`)
+		case "/d/a.svg":
+			w.Header().Set("Content-Type", "image/svg+xml")
+			io.WriteString(w, picture)
+		default:
+			w.Header().Set("Content-Type", "image/png")
+			io.WriteString(w, "i")
+		}
+	}))
+	t.Cleanup(site.Close)
+	dir := t.TempDir()
+	opts := noHost()
+	opts.Convert = true
+	run(t, dir, site.URL+"/", opts)
+	compare(t, "a picture", files(t, dir), map[string]string{"index.html": `<img src="d/a.svg">`, "i?v=1": "i",
+		"d/a.svg": `<svg viewBox="0 0 9 9"><image preserveAspectRatio="none" href="../i%3Fv=1" /><use href="#a" /></svg>`})
 }

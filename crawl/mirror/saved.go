@@ -151,7 +151,8 @@ func hasLinks(contentType string) bool {
 // isConvertible reports whether the references in a document can be converted.
 func isConvertible(contentType string) bool {
 	mediaType, _, _ := mime.ParseMediaType(contentType)
-	return mediaType == "text/html" || mediaType == "application/xhtml+xml" || mediaType == "text/css"
+	return mediaType == "text/html" || mediaType == "application/xhtml+xml" || mediaType == "image/svg+xml" ||
+		mediaType == "text/css"
 }
 
 func mayLink(name string) bool {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/links"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
 var metaCharset = regexp.MustCompile(`<meta charset="[^"]*">`)
@@ -64,6 +65,25 @@ func TestCopiesAllowTheirFiles(t *testing.T) {
 		var got strings.Builder
 		if err := links.RewriteHTML(&got, strings.NewReader(page), "", base, keep); err != nil || got.String() != want {
 			t.Errorf("%s: got %s, want %s, %v", page, got.String(), want, err)
+		}
+	}
+}
+
+// TestNamesKeepTheirCaseInXML converts references in XML, where names in another case are other names.
+func TestNamesKeepTheirCaseInXML(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ contentType, page, want string }{
+		{"image/svg+xml", `<svg viewBox="0 0 1 1"><Image gradientUnits="x = 'Y'" xlink:href='/a' Id=z></Image></svg>`,
+			`<svg viewBox="0 0 1 1"><Image gradientUnits="x = 'Y'" xlink:href="new" Id="z"></Image></svg>`},
+		{"application/xhtml+xml", `<svg><use preserveAspectRatio="a" href="/b"/><style><![CDATA[a{background:url(/c)}]]></style></svg>`,
+			`<svg><use preserveAspectRatio="a" href="new" /><style><![CDATA[a{background:url(new)}]]></style></svg>`},
+		{"text/html", `<A HREF="/a">a</A>`, `<a href="new">a</A>`},
+	} {
+		var out strings.Builder
+		err := links.RewriteHTML(&out, strings.NewReader(tt.page), tt.contentType, uri.MustParse("http://h/"),
+			func(fetch.Entry) (string, bool) { return "new", true })
+		if err != nil || out.String() != tt.want {
+			t.Errorf("%s: %v\ngot  %s\nwant %s", tt.contentType, err, out.String(), tt.want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package links
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -70,7 +71,11 @@ func (c *copied) copy(w io.Writer, in *bufio.Reader, contentType string) error {
 			styles = m.name == "style" && !m.complete
 			c.declare(out)
 			if c.rewriteElement() {
-				raw = m.query.encode(writeTag(m.name, m.attrs, kind == html.SelfClosingTagToken))
+				name, attrs := m.name, m.attrs
+				if m.xml {
+					name, attrs = spelled(m.raw, name, attrs)
+				}
+				raw = m.query.encode(writeTag(name, attrs, kind == html.SelfClosingTagToken))
 			}
 		}
 		if _, err := out.Write(raw); err != nil {
@@ -199,6 +204,30 @@ func rewriteTag(name string, attrs []html.Attribute, base uri.URI, query pageEnc
 		changed = true
 	}
 	return changed
+}
+
+// spelled returns the names of a start tag as they are written: in XML, case counts.
+func spelled(raw []byte, name string, attrs []html.Attribute) (string, []html.Attribute) {
+	written := map[string]string{}
+	for i := 1; i < len(raw); {
+		begin := i
+		for i < len(raw) && strings.IndexByte(" \t\r\n\f=/>\"'", raw[i]) < 0 {
+			i++
+		}
+		word := string(raw[begin:i])
+		if lower := strings.ToLower(word); written[lower] == "" {
+			written[lower] = word
+		}
+		if i < len(raw) && (raw[i] == '"' || raw[i] == '\'') {
+			i += max(bytes.IndexByte(raw[i+1:], raw[i]), 0) + 1
+		}
+		i++
+	}
+	attrs = slices.Clone(attrs)
+	for i := range attrs {
+		attrs[i].Key = cmp.Or(written[attrs[i].Key], attrs[i].Key)
+	}
+	return cmp.Or(written[name], name), attrs
 }
 
 func writeTag(name string, attrs []html.Attribute, closed bool) []byte {
