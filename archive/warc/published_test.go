@@ -76,3 +76,45 @@ func TestPublishedTorture(t *testing.T) {
 		t.Errorf("%+v, %d problems, %v", s, n, err)
 	}
 }
+
+// TestOddFilesAsInPywb reads files like two that pywb publishes: one whose line ends were converted twice,
+// and one whose lengths are not numbers, in which nothing shows where a record ends. The keys are those of
+// its index of POST requests.
+func TestOddFilesAsInPywb(t *testing.T) {
+	t.Parallel()
+	const head = "HTTP/1.0 302 \r\nLocation: http://h.example/next\r\n\r\n"
+	converted := strings.ReplaceAll(text("1.0", "response", "http://h.example/a", head, "Content-Type: application/http\r\n"),
+		"\r\n", "\r\r\n")
+	r, err := NewReader(strings.NewReader(converted))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, err := r.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := rec.HTTPResponse(1 << 10)
+	if err != nil || resp.StatusCode != 302 || resp.Header.Get("Location") != "http://h.example/next" {
+		t.Errorf("%+v, %v", resp, err)
+	}
+	const unknown = "filedesc://a.arc 192.0.2.7 20140301000000 text/plain -1\n1 0 Odd\n\n" +
+		"http://h.example/ 192.0.2.8 201404010000000000 text/html abc\n"
+	if got := read(t, []byte(unknown)); !slices.Equal(got, []string{"damage at 0"}) {
+		t.Errorf("unknown lengths: %q", got)
+	}
+	for _, tt := range []struct{ url, body, want string }{
+		{"http://httpbin.org/post", "foo=bar&test=abc", "org,httpbin)/post?__wb_method=post&foo=bar&test=abc"},
+		{"http://httpbin.org/post", "a=1&b=[]&c=3", "org,httpbin)/post?__wb_method=post&a=1&b=[]&c=3"},
+		{"http://httpbin.org/post?foo=bar", "data=^", "org,httpbin)/post?__wb_method=post&data=^&foo=bar"},
+	} {
+		method, query, err := readRequest(strings.NewReader(fmt.Sprintf("POST /post HTTP/1.1\r\nHost: httpbin.org\r\n"+
+			"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n%s", len(tt.body), tt.body)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := IndexEntry{URL: tt.url, Method: method, RequestBody: query}
+		if got := e.key(); got != tt.want {
+			t.Errorf("%s: key %q, want %q", tt.body, got, tt.want)
+		}
+	}
+}
