@@ -7,6 +7,9 @@
 #
 # The rows of integration/habits.txt are "TOOL ARGUMENTS => URLGET ARGUMENTS"; "=> the same" means that
 # urlget takes the line unchanged. U is the address of a server.
+#
+# Then it types the rows of cmd/urlget/testdata/habits to their own tools, and compares what these do with
+# the column FACT.
 set -euo pipefail
 rows=$(cd "$(dirname "$0")" && pwd)/habits.txt
 for tool in curl wget aria2c http lynx w3m axel python3 urlget; do
@@ -36,7 +39,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         ranged = self.headers.get('Range')
         if status == 200 and ranged and ranged.startswith('bytes=0-3'): content, status = content[:4], 206
         self.send_response(status)
-        self.send_header('Content-Type', 'text/plain')
+        if self.path == '/page/': content = b'<a href="/hello.txt">0123</a>'
+        self.send_header('Content-Type', 'text/html' if self.path == '/page/' else 'text/plain')
         if status == 206: self.send_header('Content-Range', 'bytes 0-3/11')
         if status == 302: self.send_header('Location', '/hello.txt'); content = b''
         if status == 401: self.send_header('WWW-Authenticate', 'Basic realm="x"')
@@ -111,5 +115,49 @@ while IFS= read -r row; do
 	run ours "urlget $ours"
 	cmp -s "$tmp/tool" "$tmp/ours" || bad "$(diff "$tmp/tool" "$tmp/ours" || true; cat "$tmp/ours.stderr")"
 done <"$rows"
-echo "$lines lines, $wrong wrong"
+
+# fact prints what a tool does with a line: saves, prints or neither.
+fact() { # TOOL ARGUMENTS
+	local dir=$tmp/dir out=stdout args=${2//SITE/$url}
+	rm -rf "$dir" && mkdir "$dir" && cd "$dir"
+	args=${args//URL/$url/hello.txt}
+	for name in curlrc aria2.list list file.txt page.html cookies; do
+		case $args in *"$name"*) echo "$url/hello.txt" >"$name" ;; esac
+	done
+	[ ! -e curlrc ] || echo "url = $url/hello.txt" >curlrc
+	case $args in *' > '*) out=${args##* > } ;; esac
+	touch "$tmp/before"
+	(eval "run_tool $1 $args") </dev/null >stdout 2>/dev/null || true
+	local printed='' content=.
+	case $1 in wget* | aria2c | axel) content=0123 ;; esac # they print messages, too
+	if grep -qas "$content" "$out"; then printed=1; fi
+	rm -f stdout "$out"
+	if [ -n "$(find . -type f ! -path './.*' -newer "$tmp/before" -print -quit)" ]; then
+		echo saves
+	elif [ "$printed" ]; then
+		echo prints
+	else
+		echo neither
+	fi
+}
+run_tool() { # TOOL ARGUMENT...; HTTPie reads a standard input that is no terminal
+	local tool=$1 form=()
+	shift
+	[ "$tool" != http ] || form=(--ignore-stdin --pretty=none)
+	timeout 120 "$tool" "${form[@]}" "$@"
+}
+facts=0
+while IFS= read -r row; do
+	[[ $row =~ ^(same|said|taught|unhelped)\ +([a-z0-9]+)\ (saves|prints|neither)\ +(.*[^ ])\ \ (.*)$ ]] || continue
+	tool=${BASH_REMATCH[2]} want=${BASH_REMATCH[3]} args=${BASH_REMATCH[4]}
+	case $tool:$args in
+	urlget:* | lftp:* | scp:* | aria2c:-D* | *' /tmp'* | *' ~/'*) continue ;;   # not seen here
+	aria2c:--enable-rpc* | lynx:-accept_all_cookies*) continue ;; # these stay
+	esac
+	command -v "$tool" >/dev/null || continue
+	facts=$((facts + 1))
+	is=$(export no_proxy=; fact "$tool" "$args")
+	[ "$is" = "$want" ] || bad "$tool $is"
+done <"$(dirname "$rows")/../cmd/urlget/testdata/habits"
+echo "$lines lines, $facts facts, $wrong wrong"
 [ "$wrong" = 0 ] && [ "$lines" -ge 60 ]
