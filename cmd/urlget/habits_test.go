@@ -107,8 +107,8 @@ func (h habit) judge(run habitRun) string {
 	return "wrong"
 }
 
-// saverLetters are the letters that wget and aria2 have in the meaning that they have here.
-const saverLetters = "46bcNqvSitTwQUPOZjsn"
+// saverLetters are those of the flags, and values, that wget and aria2 have in the meaning that they have here.
+const saverLetters = "bcNqvSitTwQUPOZjsn0123456789"
 
 // isSavers reports whether each flag of a command line is a long one, or a letter of wget or aria2.
 func isSavers(args string) bool {
@@ -116,7 +116,7 @@ func isSavers(args string) bool {
 		if word == "-" || word[0] != '-' || strings.HasPrefix(word, "--") {
 			continue
 		}
-		if strings.Trim(word[1:], saverLetters+"0123456789") != "" {
+		if strings.Trim(word[1:], saverLetters) != "" {
 			return false
 		}
 	}
