@@ -81,7 +81,7 @@ func TestSubmissionsWaitTogether(t *testing.T) {
 				t.Errorf("%d submitted, and the engine has %d jobs", s.submitted, e.jobs)
 			}
 			checkReceipts(t, receipts.Name(), s.submitted)
-			if limit == 1000 && (s.refused != 2 || strings.Index(log.String(), "list:7:") < 0 ||
+			if limit == 1000 && (s.refused != 2 || !strings.Contains(log.String(), "list:7:") ||
 				strings.Index(log.String(), "list:7:") > strings.Index(log.String(), "list:108:")) {
 				t.Errorf("%d refused: %s", s.refused, log.String())
 			}
