@@ -3,6 +3,7 @@ package flags
 import (
 	"errors"
 	"io/fs"
+	"net/textproto"
 	"os"
 	"strings"
 
@@ -29,6 +30,10 @@ func (o *Options) CheckMisplaced() error {
 		if strings.HasSuffix(name, ":") || strings.HasSuffix(name, ";") && !strings.Contains(name, ":") {
 			return failure.Hinted("-H "+fetch.Printable(name)+" has no value", noValue)
 		}
+		name, _, _ = strings.Cut(name, ":")
+		if use := insteadOf[textproto.CanonicalMIMEHeaderKey(name)]; use != "" {
+			return failure.Hinted("-H "+fetch.Printable(name)+" is set by a flag", use)
+		}
 		shown := ""
 		if strings.HasPrefix(field, "-") {
 			shown = fetch.Printable(field)
@@ -41,6 +46,14 @@ func (o *Options) CheckMisplaced() error {
 		}
 	}
 	return nil
+}
+
+// insteadOf has the flags for conditions and ranges, whose responses urlget must understand.
+var insteadOf = map[string]string{
+	"Range":             "to retrieve a part of the content: --range A-B; to resume a file: -c",
+	"If-Range":          "to resume a file if it has not changed: -c",
+	"If-None-Match":     "to retrieve a file if it has changed: -N",
+	"If-Modified-Since": "to retrieve a file if it has changed: -N",
 }
 
 const noValue = "curl's -H 'Name:' removes a field and -H 'Name;' sends it empty, which urlget does not"
