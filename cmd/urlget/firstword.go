@@ -39,7 +39,7 @@ func checkFirstWord(o *flags.Options, names, args []string) error {
 	near := uri.NearestScheme(word, names)
 	switch {
 	case word == "put" || word == "mput" || word == "upload":
-		wrong.Hint = "urlget does not upload; to an HTTP server: urlget cat -X PUT --post-file FILE URL"
+		wrong.Hint = "urlget does not upload; to an HTTP server: urlget -X PUT --post-file FILE URL"
 	case flags.Tools[word] != "":
 		wrong.Hint = flags.Tools[word]
 	case foreignCommands[word] == "urlget cat":

@@ -5,38 +5,28 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// checkPrints rejects a command line of curl, which prints the content, while this command saves it: one
-// with flags that only curl has, and with neither get nor a flag that is for files. It does so for any
-// standard output, because a line that works at a terminal has to work in a script.
-func (p *program) checkPrints(cmd *cobra.Command, args []string) error {
-	o := p.opts
-	if cmd.Name() == "get" || o.Tree.On() || slices.ContainsFunc(forFiles, o.Given) ||
-		slices.ContainsFunc(args, isPrinted) {
+// checkPrints rejects a command line that prints the content in curl, while this command saves it: with
+// -s in its meaning in curl, and with -L or -f if standard output is a pipe or a file.
+func (p *program) checkPrints(args []string) error {
+	o, typed := p.opts, p.net.typedFlag
+	switch {
+	case o.Output.Document != "" || o.Output.Dir != "" || o.Report.JSON || o.Mail.Parts || o.Mail.Compose ||
+		slices.ContainsFunc(args, isPrinted):
 		return nil
-	}
-	for _, name := range []string{"show-error", "location", "fail", "remote-header-name"} {
-		if p.net.typedFlag(name) {
-			return failure.Hinted("curl prints the content, urlget saves it", flags.CatLine(p.words))
-		}
-	}
-	if i := strings.IndexAny(p.letters, flags.CurlLetters); i >= 0 {
-		return failure.Hinted("curl prints the content, urlget saves it: -"+p.letters[i:i+1]+
-			" is a letter of curl", "use urlget cat to print, or urlget get to save")
+	case typed("show-error"):
+		return failure.Hinted("curl prints the content, urlget saves it", flags.CatLine(p.words))
+	case (typed("location") || typed("fail")) && redirected(p.rep.std.out):
+		return failure.Hinted("standard output is redirected, but the content is saved to a file: only "+
+			"curl prints it", flags.CatLine(p.words))
 	}
 	return nil
 }
-
-// forFiles are flags that curl does not have in this meaning, and that say where the content goes.
-var forFiles = []string{"output-document", "directory-prefix", "continue", "timestamping", "no-clobber",
-	"input-file", "segments", "checksum", "sha256", "locked", "metalink", "json", "parts", "compose"}
 
 func isPrinted(arg string) bool {
 	u, err := uri.ParseLoose(arg)

@@ -107,10 +107,11 @@ func (h habit) judge(run habitRun) string {
 	return "wrong"
 }
 
-// saverLetters are those of the flags, and values, that wget and aria2 have in the meaning that they have here.
-const saverLetters = "bcNqvSitTwQUPOZjsn0123456789"
+// saverLetters are those of the flags, and values, that wget and aria2 have in the meaning that they have here,
+// and those of curl that are taken because they harm nobody.
+const saverLetters = "bcNqvSitTwQUPOZjsn0123456789" + "dFHJLfuX"
 
-// isSavers reports whether each flag of a command line is a long one, or a letter of wget or aria2.
+// isSavers reports whether each flag of a command line is a long one, or a letter that is taken.
 func isSavers(args string) bool {
 	for _, word := range strings.Fields(args) {
 		if word == "-" || word[0] != '-' || strings.HasPrefix(word, "--") {

@@ -34,8 +34,8 @@ const shortHelp = `urlget retrieves URLs of any scheme.
   -q, -v, -S               quiet; verbose; print server replies
   --json                   print events as JSON Lines
   --header 'Name: value'   send a header field; -U AGENT sets the user agent
-  --data TEXT              send data, or --post-file FILE, or --form NAME=VALUE
-  --user USER:PASSWORD     log in; the default is the netrc file
+  -d DATA, -F NAME=VALUE   send data or a form; -X METHOD, --post-file FILE
+  -u USER:PASSWORD         log in; the default is the netrc file
   -t N, -T SECONDS         set the number of tries and the timeout
   --checksum ALGO:HEX      verify the file
   --proxy URL              use a proxy; --limit-rate SIZE limits the rate

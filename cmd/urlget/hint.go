@@ -91,7 +91,7 @@ func hint(e *fetch.Error) string {
 		return "use --no-proxy to connect directly"
 	}
 	if rest, ok := strings.CutPrefix(e.Hint, "supply a user name and password"); ok {
-		return "use --user USER to log in" + rest
+		return "use -u USER to log in" + rest
 	}
 	return e.Hint
 }
@@ -100,7 +100,7 @@ func hint(e *fetch.Error) string {
 func hintOfCode(e *fetch.Error) string {
 	switch e.Code {
 	case fetch.ErrAuth:
-		return "use --user USER to log in, or check the password"
+		return "use -u USER to log in, or check the password"
 	case fetch.ErrNetwork:
 		if strings.Contains(e.Message(), "no complete response within") {
 			return "use -T SECONDS to wait longer"

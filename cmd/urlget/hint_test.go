@@ -37,7 +37,7 @@ func TestHintsForCauses(t *testing.T) {
 		{fetch.ErrTLS, &net.OpError{Op: "remote error", Err: tls.AlertError(70)}, "TLS 1.2"},
 		{fetch.ErrTLS, &net.OpError{Op: "remote error", Err: tls.AlertError(40)}, "--certificate FILE"},
 		{fetch.ErrTLS, &net.OpError{Op: "remote error", Err: tls.AlertError(80)}, ""},
-		{fetch.ErrAuth, errors.New("USER anonymous"), "--user USER"},
+		{fetch.ErrAuth, errors.New("USER anonymous"), "-u USER"},
 		{fetch.ErrNetwork, &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "h.example", IsNotFound: true}}, "name"},
 		{fetch.ErrNetwork, &net.AddrError{Err: "no suitable address found", Addr: "h.example"}, "-4 and -6"},
 		{fetch.ErrNetwork, dial(syscall.ECONNREFUSED), "port"},

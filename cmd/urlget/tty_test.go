@@ -570,11 +570,11 @@ func TestRejectedPasswordsAreFinal(t *testing.T) {
 		logins func() int
 		args   []string
 	}{
-		{"Basic, flag", basicLogins, []string{"--user", "joe:wrong", basic}},
+		{"Basic, flag", basicLogins, []string{"-u", "joe:wrong", basic}},
 		{"Basic, URL", basicLogins, []string{withLogin(basic)}},
 		{"Basic, file", basicLogins, []string{"--netrc-file", home + "/netrc", basic}},
-		{"Digest, flag", digestLogins, []string{"--user", "joe:wrong", digest}},
-		{"ftp, flag", counted(ftp.Server, "PASS"), []string{"--user", "joe:wrong", ftp.URL + "/x"}},
+		{"Digest, flag", digestLogins, []string{"-u", "joe:wrong", digest}},
+		{"ftp, flag", counted(ftp.Server, "PASS"), []string{"-u", "joe:wrong", ftp.URL + "/x"}},
 		{"ftp, URL", counted(ftp.Server, "PASS"), []string{withLogin(ftp.URL) + "/x"}},
 		{"pop, URL", counted(mail.Server, "PASS"), []string{"--allow-plaintext-login", withLogin(mail.URL) + "/1"}},
 		{"imap, URL", counted(box.Server, "LOGIN"), []string{"--allow-plaintext-login", withLogin(box.URL) + "/INBOX;UID=1"}},

@@ -110,7 +110,7 @@ func (p *program) checkFlags(cmd *cobra.Command, src *source, how settings) erro
 	if err := p.opts.Check(p.table); err != nil || !how.saves || src.outputs != nil {
 		return err
 	}
-	return p.checkPrints(cmd, src.args)
+	return p.checkPrints(src.args)
 }
 
 func (p *program) connect(how settings, args int) (client *fetch.Client, err error) {

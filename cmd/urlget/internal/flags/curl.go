@@ -12,10 +12,6 @@ import (
 // noCurl are the short flags of curl that change nothing here.
 const noCurl = "fsSLJ"
 
-// CurlLetters are the letters of curl that neither wget nor aria2 has in this meaning. These save the
-// content, and curl prints it.
-const CurlLetters = "dfFHJLuX"
-
 // CatLine returns the hint for the arguments of a curl command line, which prints the content. It is a
 // line to type only if that has nothing but noCurl and the URLs.
 func CatLine(args []string) string {
