@@ -18,18 +18,18 @@ type ceiling struct{ lines, names int }
 // ceilings are the sizes of the rooms when they were last made smaller, rounded up. A commit that raises
 // one says why. A folder belongs to the longest matching room.
 var ceilings = map[string]ceiling{
-	"cmd/urlget":             {16000, 0},
+	"cmd/urlget":             {16300, 0},
 	"serve":                  {6550, 11},
 	"archive":                {10550, 69},
 	"crawl":                  {7600, 57},
-	"protocols":              {36080, 131},
+	"protocols":              {36200, 131},
 	"fetch":                  {21550, 286},
 	"fetch/driver":           {2130, 40},
 	"fetch/uri":              {3050, 40},
 	"fetch/download":         {6100, 31},
 	"internal":               {10600, 0},
-	"queue":                  {9100, 69},
-	"queue/cmd/urlget-queue": {3700, 0},
+	"queue":                  {9150, 69},
+	"queue/cmd/urlget-queue": {3750, 0},
 }
 
 // isProduct reports whether a file is compiled into a program or imported by users, and is not of the kit
