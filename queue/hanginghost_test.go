@@ -121,7 +121,8 @@ func testHangingHost(t *testing.T, hanging int) {
 				t.Errorf("the host that responds again took %v", elapsed)
 			}
 		})
-		if n := e.most.Load(); n > 40*parallel { // the buffer, and those that run or end
+		// The buffer, those that run, and those whose results are published together.
+		if n := e.most.Load(); n > 40*parallel+64 {
 			t.Errorf("the worker held %d jobs", n)
 		}
 	})

@@ -17,7 +17,7 @@ const helpWidth = 80 // columns
 var flagGroups = []struct{ title, flags string }{
 	{"Output", "quiet json log-json by-host interval follow after url host class worker since listen"},
 	{"Queue", "nats embedded name crawl creds nkey nats-ca nats-cert nats-key replicas max-jobs ack-wait"},
-	{"Many", "resubmit input-file receipt priority jobs per-host wait tries until-empty grace"},
+	{"Many", "resubmit input-file receipt if-older priority jobs per-host wait tries until-empty grace"},
 	{"Recursive", "accept accept-regex accept-type domains exclude-domains level max-pages no-parent " +
 		"no-robots page-requisites reject reject-regex robots-agent sitemaps span-hosts"},
 	{"Archive", "artefacts s3-endpoint s3-region s3-credentials warc unused delete older-than verify"},

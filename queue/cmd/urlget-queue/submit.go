@@ -41,10 +41,10 @@ func (a *app) submitCommand() *cobra.Command {
 		Long: `Add URLs to a queue for workers to retrieve. A URL that was submitted within the
 last hour is not added again.
 
-With --if-older AGE, neither is a URL with a younger result or an unfinished job,
-whichever list had it. A URL with an older result is requested with the entity tag
-or the modification time of that result. If the server says that it is unchanged,
-the new result names the earlier content. "inf" submits only URLs without a result.
+With --if-older AGE, URLs that are unfinished or have a younger result are not
+added, whichever list had them. An older result gives the request its entity tag
+or modification time; if the server says that the content is unchanged, the new
+result names the earlier content. "inf" adds only URLs without a result.
 
 With --crawl NAME, the URLs are seeds of a new or existing crawl. Workers with
 --crawl NAME follow their links and visit each page once. The flags that select
