@@ -9,10 +9,11 @@ import (
 )
 
 // Each start initializes the packages of all schemes and commands, before the command line is known.
-// Raise a limit only for a reason that each start is worth.
+// Raise a limit only for a reason that each start is worth. They are a tenth above what was measured, because
+// builds with cgo or the race detector allocate more.
 const (
-	maxInitAllocs = 1130
-	maxInitBytes  = 350_000
+	maxInitAllocs = 1210
+	maxInitBytes  = 377_000
 )
 
 func TestStartInitializesLittle(t *testing.T) {
