@@ -17,12 +17,13 @@ import (
 // Returning and taking a job again would cost more than executing it. Only the goroutine that calls
 // Next uses it, except where fields say otherwise.
 type prefetch struct {
-	queues     []*hostQueue  // in round-robin order: the queue of the last taken job is at the end
-	n          int           // number of jobs
-	bytes      int           // total size of their messages
-	lastReturn time.Time     // time when a job was last returned
-	resume     time.Time     // when the engine is asked again after a failure
-	wait       time.Duration // delay after the next failure
+	queues         []*hostQueue  // in round-robin order: the queue of the last taken job is at the end
+	n              int           // number of jobs
+	bytes          int           // total size of their messages
+	lastReturn     time.Time     // time when a job was last returned
+	returnInterval time.Duration // interval before the next return
+	resume         time.Time     // when the engine is asked again after a failure
+	wait           time.Duration // delay after the next failure
 
 	fetching      bool
 	cancelFetch   context.CancelFunc // ends the request for a job
@@ -61,10 +62,10 @@ const (
 	prefetchAhead = 250 * time.Millisecond
 	// prefetchFor is how long a job waits before it returns to the queue for other workers.
 	prefetchFor = 10 * time.Second
-	// A full buffer returns jobs to make room for those of other hosts: at idleReturnInterval while the
-	// worker could start one, and else at busyReturnInterval.
-	idleReturnInterval = 2 * time.Millisecond
-	busyReturnInterval = 100 * time.Millisecond
+	// minReturnInterval is the interval at which a full buffer returns a job to make room for
+	// another. maxReturnInterval is the interval if the new jobs cannot start either.
+	minReturnInterval = 20 * time.Millisecond
+	maxReturnInterval = 100 * time.Millisecond
 	// minLeaseRetry and maxLeaseRetry bound the interval between requests for a lease.
 	minLeaseRetry = 20 * time.Millisecond
 	maxLeaseRetry = 250 * time.Millisecond
@@ -72,7 +73,7 @@ const (
 
 func newPrefetch() *prefetch {
 	return &prefetch{unleased: map[string]int{}, arrivals: make(chan arrival, 1),
-		wake: make(chan struct{}, 1), wait: 100 * time.Millisecond}
+		wake: make(chan struct{}, 1), wait: 100 * time.Millisecond, returnInterval: minReturnInterval}
 }
 
 func (l *prefetch) wakeNext() {
@@ -149,6 +150,7 @@ func (r *run) addArrival(a arrival) (*task, error) {
 			return nil, nil
 		}
 	}
+	l.returnInterval = minReturnInterval
 	l.queues = append(l.queues, &hostQueue{host: t.host, tasks: []*task{t}})
 	return nil, nil
 }
@@ -266,14 +268,10 @@ func (r *run) requestJob() time.Time {
 	case now.Before(l.resume):
 		return slices.MinFunc([]time.Time{next, l.resume}, time.Time.Compare)
 	case l.n >= prefetchJobs*r.Parallel || l.bytes >= prefetchBytes:
-		interval := busyReturnInterval
-		if int(r.slots.Load()) < r.Parallel {
-			interval = idleReturnInterval
-		}
-		if due := l.lastReturn.Add(interval); now.Before(due) {
+		if due := l.lastReturn.Add(l.returnInterval); now.Before(due) {
 			return slices.MinFunc([]time.Time{next, due}, time.Time.Compare)
 		}
-		l.lastReturn = now
+		l.lastReturn, l.returnInterval = now, min(2*l.returnInterval, maxReturnInterval)
 		longest = min(longest, len(l.queues)-1)
 		r.returnBusy(l.remove(longest, len(l.queues[longest].tasks)-1))
 	}

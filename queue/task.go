@@ -170,7 +170,7 @@ func (t *task) release(ctx context.Context) {
 	t.released = true
 	t.sched.Release(ctx)
 	t.slots.Add(-1)
-	t.countEnd(t.host)
+	t.pace.ended()
 	t.prefetch.wakeNext()
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	mrand "math/rand/v2"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -130,7 +131,7 @@ type run struct {
 	unfinished map[*task]bool      // unfinished deliveries
 	settled    int                 // unfinished deliveries whose results are published or wait for that
 	begun      map[*task]time.Time // running jobs
-	returns    map[string]*hostReturns
+	deferred   map[string]deferrals
 
 	limitsKnown atomic.Bool // the limits of hosts were requested
 	limited     atomic.Bool // there were limits of hosts
@@ -141,7 +142,7 @@ type run struct {
 // newRun returns a run with defaults filled in. It takes no more jobs after ctx ends.
 func newRun(ctx context.Context, w *Worker) *run {
 	r := &run{Worker: *w, soft: ctx, prefetch: newPrefetch(), unfinished: map[*task]bool{},
-		begun: map[*task]time.Time{}, returns: map[string]*hostReturns{}}
+		begun: map[*task]time.Time{}, deferred: map[string]deferrals{}}
 	runner := *w.Runner
 	runner.SHA256, runner.Retry = true, runner.Retry.Or(resumeOnly)
 	r.Runner, r.Parallel = &runner, cmp.Or(r.Parallel, 4)
@@ -385,4 +386,30 @@ func (r *run) schedule(t *task) schedule.Task {
 			return res.Err
 		}
 	}}
+}
+
+type deferrals struct {
+	n     int
+	since time.Time
+}
+
+const maxDeferral = 30 * time.Second
+
+// returnBusy returns a job of a busy host. The delay grows with the number of such jobs.
+func (r *run) returnBusy(t *task) {
+	now := time.Now()
+	r.mu.Lock()
+	d := r.deferred[t.host]
+	if now.Sub(d.since) > maxDeferral {
+		d = deferrals{since: now}
+	}
+	d.n++
+	if len(r.deferred) > maxPauses {
+		clear(r.deferred)
+	}
+	r.deferred[t.host] = d
+	r.mu.Unlock()
+	limit := min(time.Second+time.Duration(d.n)*5*time.Millisecond, maxDeferral)
+	r.Metrics.add(countDeferred, 1)
+	t.returnJob(limit/2 + mrand.N(limit/2))
 }
