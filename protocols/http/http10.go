@@ -35,7 +35,7 @@ func (h *incoming) read(in *fetch.Conn, p []byte) (n int, err error) {
 		return n, err
 	}
 	h.written.Store(false)
-	if string(p[:min(n, len(version11))]) == version11[:min(n, len(version11))] && n > len("HTTP/") {
+	if bytes.HasPrefix(p[:n], []byte(version11)) {
 		return n, err
 	}
 	head := bytes.Clone(p[:n])
