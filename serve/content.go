@@ -168,7 +168,7 @@ func document(resp *fetch.Response) (kind string, body *bufio.Reader, err error)
 	}
 	body = bufio.NewReaderSize(resp.Body, maxHead)
 	need := 1
-	if mediaType(resp.ContentType, nil) != resp.ContentType { // it may have to be detected
+	if declaredType(resp.ContentType) == "" { // it is detected
 		need = sniffSize
 	}
 	first, err := body.Peek(need)

@@ -32,8 +32,10 @@ func newEntryReader(entries iter.Seq2[fetch.Entry, error], body io.Closer) *entr
 	go func() {
 		defer close(read)
 		for e, err := range entries {
-			if sent, err := mail.ParseDate(textOf(e.Facts(), "date")); err == nil {
-				e.ModTime = sent // of a message, instead of its arrival
+			if isMessage(e.ContentType) {
+				if sent, err := mail.ParseDate(textOf(e.Facts(), "date")); err == nil {
+					e.ModTime = sent // instead of the arrival
+				}
 			}
 			select {
 			case read <- readEntry{e, err}:

@@ -445,7 +445,7 @@ func until(t *testing.T, body io.Reader, texts ...string) {
 // What has arrived is shown before the rest, of documents and of listings.
 func TestSlowContentIsShownAsItArrives(t *testing.T) {
 	t.Parallel()
-	for name, rest := range map[string]string{"x-slow:/text": "The rest.", "x-slow:/list": "third"} {
+	for name, rest := range map[string]string{"x-slow:/text": "The rest.", "x-slow:/utf-8": "The rest.", "x-slow:/list": "third"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			release := make(chan struct{})
@@ -475,7 +475,10 @@ func slow(release <-chan struct{}) fetch.Loader {
 				late := func() (int, error) { <-release; return 0, io.EOF }
 				resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindObject, ContentType: "text/plain", Size: -1},
 					Body: io.NopCloser(io.MultiReader(strings.NewReader("The first\nThe second\n"), readFunc(late), strings.NewReader("The rest.\n")))}
-				if req.URL.Path() == "/list" {
+				switch req.URL.Path() {
+				case "/utf-8":
+					resp.ContentType += "; charset=utf-8"
+				case "/list":
 					resp.Kind = fetch.KindListing
 					resp.Parse = func(io.Reader) iter.Seq2[fetch.Entry, error] {
 						return func(yield func(fetch.Entry, error) bool) {

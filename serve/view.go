@@ -174,14 +174,20 @@ func (p *page) show(resp *fetch.Response, err error) {
 	p.end(resp)
 }
 
-// mediaType returns the media type of a body. It sniffs the first bytes if the Content-Type is
-// missing, malformed or generic.
-func mediaType(contentType string, first []byte) string {
+// declaredType returns the media type of a Content-Type, or "" if that is missing, malformed or generic.
+func declaredType(contentType string) string {
 	name, _, err := mime.ParseMediaType(contentType)
-	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
-		name = ""
+	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) ||
+		name == "application/octet-stream" || name == "binary/octet-stream" {
+		return ""
 	}
-	if name == "" || name == "application/octet-stream" || name == "binary/octet-stream" {
+	return name
+}
+
+// mediaType returns the media type of a body. It sniffs the first bytes if none is declared.
+func mediaType(contentType string, first []byte) string {
+	name := declaredType(contentType)
+	if name == "" {
 		name, _, _ = mime.ParseMediaType(http.DetectContentType(first))
 		if strings.HasPrefix(name, "text/") && bytes.IndexByte(first, 0) < 0 && contentType != "" {
 			return "text/plain" // the server does not declare it as a web page
