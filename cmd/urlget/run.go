@@ -23,12 +23,11 @@ type stdio struct{ in, out, err *os.File }
 
 // A program is one run of the program: the values that its commands share.
 type program struct {
-	words   []string // the command line; nil: flags of all commands are defined
-	letters string   // those of its short flags
-	table   flags.Table
-	opts    *flags.Options
-	rep     *reporter
-	net     *network
+	words []string // the command line; nil: flags of all commands are defined
+	table flags.Table
+	opts  *flags.Options
+	rep   *reporter
+	net   *network
 }
 
 // newProgram returns a program for a command line; nil words mean that flags of all commands are
@@ -40,7 +39,7 @@ func newProgram(words []string, std stdio, loaders []fetch.Loader) *program {
 	user := &dialog{Prompt: tty.NewPrompt(std.err, con), con: con, input: session.NewInput(std.in)}
 	n := &network{rep: rep, opts: opts, dialog: user, loaders: loaders}
 	n.logins.opts, n.logins.dialog = opts, user
-	return &program{words: words, table: opts.Table(), opts: opts, rep: rep, net: n}
+	return &program{words, opts.Table(), opts, rep, n}
 }
 
 // grace is the time to shut down after a signal.
@@ -77,11 +76,11 @@ func (p *program) run(ctx context.Context, args []string) error {
 		return runQueueProgram(args)
 	}
 	root := p.command()
-	var err error
-	if args, p.letters, err = p.table.Split(args, root.Flags()); err != nil {
+	args, letters, err := p.table.Split(args, root.Flags())
+	if err != nil {
 		return err
 	}
-	if err := checkHelp(p.letters, args); err != nil {
+	if err := checkHelp(letters, args); err != nil {
 		return err
 	}
 	setCompletion(root)
