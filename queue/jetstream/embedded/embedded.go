@@ -84,13 +84,22 @@ func Start(dir string, longRunning bool) (*Server, error) {
 	e.url = "nats://" + token + "@" + s.Addr().String()
 	data, err := json.Marshal(addressRecord{e.url, longRunning})
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, addressFile), data, 0o600)
+		err = replaceFile(filepath.Join(dir, addressFile), data)
 	}
 	if err != nil {
 		e.Close()
 		return nil, fetch.ErrFile.Wrap("", err)
 	}
 	return e, nil
+}
+
+// replaceFile writes a file that other processes read at any time. Only the one that holds the lock
+// writes it.
+func replaceFile(name string, data []byte) error {
+	if err := os.WriteFile(name+".new", data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
 }
 
 // run starts a server, or returns nil if it does not listen within a time.

@@ -3,8 +3,10 @@ package embedded_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -155,5 +157,31 @@ func TestTakeOverEnds(t *testing.T) {
 	}
 	if _, err := os.Stat(removed); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the removed directory: %v", err)
+	}
+}
+
+// TestAddressIsReplaced reads the address file that was opened before the next server wrote it. A process
+// that looks for the server at that moment must not find half of its address.
+func TestAddressIsReplaced(t *testing.T) {
+	dir := t.TempDir()
+	first, err := embedded.Start(dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := first.URL()
+	first.Close()
+	f, err := os.Open(filepath.Join(dir, "server.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	second, err := embedded.Start(dir, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	data, err := io.ReadAll(f)
+	if want := `{"url":"` + url + `"}`; err != nil || string(data) != want {
+		t.Errorf("the file has %q (%v), want %q", data, err, want)
 	}
 }
