@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -141,17 +142,30 @@ const (
 	sharedPause    = 200 * time.Millisecond
 )
 
-// openShared opens a queue on the server of another process. That may end at any time; another server
-// follows.
-func openShared(ctx context.Context, opts jetstream.Options) (*jetstream.Engine, error) {
+// openShared opens a queue on the server of another process.
+func openShared(ctx context.Context, opts jetstream.Options) (e *jetstream.Engine, err error) {
+	patience := sharedPatience
+	if opts.Wait {
+		patience = math.MaxInt64
+	}
+	err = retryShared(ctx, patience, func(ctx context.Context) error {
+		e, err = jetstream.Open(ctx, opts)
+		return err
+	})
+	return e, err
+}
+
+// retryShared calls do until it reaches the server of another process. That may end at any time; another
+// server follows.
+func retryShared(ctx context.Context, patience time.Duration, do func(context.Context) error) error {
 	begun := time.Now()
-	for timeout := sharedTimeout; ; timeout *= 2 {
+	for timeout := sharedTimeout; ; timeout = min(2*timeout, sharedPatience) {
 		short, cancel := context.WithTimeout(ctx, timeout)
-		e, err := jetstream.Open(short, opts)
+		err := do(short)
 		cancel()
 		ended := fetch.CodeOf(err) == fetch.ErrNetwork || errors.Is(err, jetstream.ErrNoLeader)
-		if err == nil || !ended || ctx.Err() != nil || !opts.Wait && time.Since(begun) > sharedPatience {
-			return e, err
+		if err == nil || !ended || ctx.Err() != nil || time.Since(begun) > patience {
+			return err
 		}
 		select {
 		case <-time.After(sharedPause):
