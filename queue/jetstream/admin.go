@@ -19,7 +19,7 @@ import (
 
 // Status implements queue.Admin.
 func (e *Engine) Status(ctx context.Context) (s *queue.Status, err error) {
-	err = e.denials.guard(ctx, func(ctx context.Context) error {
+	err = e.operations.guard(ctx, func(ctx context.Context) error {
 		s, err = e.status(ctx)
 		return err
 	}, ".INFO."+e.opts.Name)
@@ -111,7 +111,7 @@ func (e *Engine) Jobs(ctx context.Context, p queue.Priority) iter.Seq2[queue.Sto
 func (e *Engine) list(ctx context.Context, s js.Stream, after uint64,
 	follow bool) iter.Seq2[queue.Stored, error] {
 	return func(yield func(queue.Stored, error) bool) {
-		err := e.denials.guard(ctx, func(ctx context.Context) error {
+		err := e.operations.guard(ctx, func(ctx context.Context) error {
 			return each(ctx, s, after, follow, func(m queue.Stored) bool { return yield(m, nil) })
 		}, s.CachedInfo().Config.Name)
 		if err != nil {
@@ -225,7 +225,7 @@ func (e *Engine) DropDead(ctx context.Context, sequence uint64) error {
 }
 
 func (e *Engine) drop(ctx context.Context, s js.Stream, sequence uint64) error {
-	err := e.denials.guard(ctx, func(ctx context.Context) error { return s.DeleteMsg(ctx, sequence) },
+	err := e.operations.guard(ctx, func(ctx context.Context) error { return s.DeleteMsg(ctx, sequence) },
 		s.CachedInfo().Config.Name)
 	if errors.Is(err, js.ErrMsgNotFound) || errors.Is(err, js.ErrMsgDeleteUnsuccessful) {
 		return queue.ErrNotFound
@@ -269,7 +269,7 @@ func (e *Engine) purge(ctx context.Context, s js.Stream) (n, last uint64, err er
 	info, err := s.Info(ctx)
 	if err == nil {
 		n, last = info.State.Msgs, info.State.LastSeq
-		err = e.denials.guard(ctx,
+		err = e.operations.guard(ctx,
 			func(ctx context.Context) error {
 				return s.Purge(ctx,
 					js.WithPurgeSequence(last+1))

@@ -34,6 +34,7 @@ func connect(ctx context.Context, o *Options) (*nats.Conn, error) {
 			if err != nil {
 				o.Logger.Warn("lost the connection to NATS", "error", err)
 			}
+			o.lost()
 		}),
 		nats.ReconnectHandler(func(c *nats.Conn) {
 			o.Logger.Info("reconnected to NATS", "server",

@@ -207,7 +207,7 @@ func nameOf(r *js.PeerInfo) string {
 // there is none for a while.
 func (e *Engine) ledStream(ctx context.Context, name string) (s js.Stream, err error) {
 	for end := time.Now().Add(leadTime); ; {
-		err = e.denials.guard(ctx, func(ctx context.Context) error {
+		err = e.operations.guard(ctx, func(ctx context.Context) error {
 			s, err = e.js.Stream(ctx, name)
 			return err
 		}, "STREAM.INFO."+name)
@@ -246,7 +246,7 @@ func (e *Engine) lead(ctx context.Context, s js.Stream, server string) (bool, er
 		}
 		if err == nil && info.Cluster != nil && info.Cluster.Leader != "" {
 			short, cancel := context.WithTimeout(ctx, e.opts.requestTimeout)
-			err := e.denials.guard(short, func(ctx context.Context) error {
+			err := e.operations.guard(short, func(ctx context.Context) error {
 				_, err := e.conn.RequestWithContext(ctx, "$JS.API.STREAM.LEADER.STEPDOWN."+name, request)
 				return err
 			}, "STREAM.LEADER.STEPDOWN."+name)
@@ -351,7 +351,7 @@ func (e *Engine) leaderMessage(ctx context.Context, stream string, seq uint64) (
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.opts.requestTimeout)
 	defer cancel()
-	err = e.denials.guard(ctx, func(ctx context.Context) error {
+	err = e.operations.guard(ctx, func(ctx context.Context) error {
 		msg, err := e.conn.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+stream,
 			fmt.Appendf(nil, `{"seq":%d}`, seq))
 		if err != nil {

@@ -71,6 +71,7 @@ type Options struct {
 
 	setup  time.Duration // limits the time to create the queue
 	denied func(error)   // called when the server denies an operation
+	lost   func()        // called when the connection ends
 	// requestTimeout, fetchWait, stallAfter and prefetchedFor replace the constants in tests.
 	requestTimeout, fetchWait, stallAfter, prefetchedFor time.Duration
 }
@@ -97,7 +98,7 @@ type Engine struct {
 	limits    queue.Limits
 
 	stateCache stateCache
-	denials    denials
+	operations operations
 
 	pulling sync.Once
 	puller  puller
@@ -146,8 +147,12 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		return nil, err
 	}
 	opts.setup = cmp.Or(opts.setup, setup)
+	begun := time.Now()
 	for told := false; ; {
 		e, err := open(ctx, opts)
+		if errors.Is(err, errLost) && ctx.Err() == nil && time.Since(begun) < opts.setup {
+			continue // at the next server, or the one that follows it
+		}
 		if !opts.Wait || !errors.Is(err, ErrNoLeader) {
 			return e, err
 		}
@@ -165,12 +170,16 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 
 // open makes one attempt to open the queue.
 func open(parent context.Context, opts Options) (*Engine, error) {
-	ctx, denied := context.WithCancelCause(parent)
-	defer denied(nil)
+	ctx, fail := context.WithCancelCause(parent)
+	defer fail(nil)
 	e := &Engine{consumers: map[queue.Priority]js.Consumer{}}
 	opts.denied = func(err error) {
-		denied(err) // until the queue is open, every operation is needed
-		e.denials.report(err)
+		fail(err) // until the queue is open, every operation is needed
+		e.operations.deny(err)
+	}
+	opts.lost = func() {
+		fail(errLost)
+		e.operations.lose()
 	}
 	conn, err := connect(ctx, &opts)
 	if err != nil {
@@ -186,7 +195,7 @@ func open(parent context.Context, opts Options) (*Engine, error) {
 			err = fmt.Errorf("%w: %w", ErrNoLeader, err)
 		}
 		e.Close()
-		if why := context.Cause(ctx); errors.Is(why, nats.ErrPermissionViolation) {
+		if why := context.Cause(ctx); isReported(why) {
 			err = why
 		}
 		return nil, explain(&opts, err)
@@ -400,7 +409,7 @@ func (e *Engine) put(ctx context.Context, what, id string, data []byte) error {
 
 func (e *Engine) publish(ctx context.Context, subject string, data []byte,
 	opts ...js.PublishOpt) (ack *js.PubAck, err error) {
-	err = e.denials.guard(ctx, func(ctx context.Context) error {
+	err = e.operations.guard(ctx, func(ctx context.Context) error {
 		ack, err = e.js.Publish(ctx, subject, data, opts...)
 		return err
 	}, subject)
@@ -418,7 +427,7 @@ func (e *Engine) explainDenied(err error) error {
 // Result implements queue.Engine.
 func (e *Engine) Result(ctx context.Context, id string) (data []byte, err error) {
 	subject := e.crawlSubject("results", id)
-	err = e.denials.guard(ctx, func(ctx context.Context) error {
+	err = e.operations.guard(ctx, func(ctx context.Context) error {
 		msg, err := e.results.GetLastMsgForSubject(ctx, subject)
 		if err == nil {
 			data = msg.Data
@@ -459,7 +468,7 @@ func (e *Engine) Forget(ctx context.Context) error {
 		return errors.New("only crawls can be deleted")
 	}
 	for _, stream := range e.ownStreams() {
-		err := e.denials.guard(ctx, func(ctx context.Context) error { return e.js.DeleteStream(ctx, stream) },
+		err := e.operations.guard(ctx, func(ctx context.Context) error { return e.js.DeleteStream(ctx, stream) },
 			stream)
 		if err != nil && !errors.Is(err, js.ErrStreamNotFound) {
 			return explain(&e.opts, err)
@@ -471,7 +480,7 @@ func (e *Engine) Forget(ctx context.Context) error {
 // Crawls returns the names of all crawls.
 func (e *Engine) Crawls(ctx context.Context) ([]string, error) {
 	var names []string
-	err := e.denials.guard(ctx, func(ctx context.Context) error {
+	err := e.operations.guard(ctx, func(ctx context.Context) error {
 		list := e.js.StreamNames(ctx)
 		for name := range list.Name() {
 			if text, ok := strings.CutPrefix(name, e.opts.Name+crawlMark); ok {

@@ -73,7 +73,7 @@ func (e *Engine) Objects(ctx context.Context, spool string) (queue.Store, error)
 
 // guard ends do if the server denies a request about the object store.
 func (o *objectStore) guard(ctx context.Context, do func(context.Context) error) error {
-	return o.engine.denials.guard(ctx, do, "OBJ_"+o.bucket, "$O."+o.bucket)
+	return o.engine.operations.guard(ctx, do, "OBJ_"+o.bucket, "$O."+o.bucket)
 }
 
 // Begin implements queue.Store.

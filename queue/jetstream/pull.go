@@ -98,7 +98,7 @@ func (e *Engine) pullFrom(priority queue.Priority) {
 			continue
 		}
 		got := 0
-		err := e.denials.guard(e.ctx, func(ctx context.Context) (err error) {
+		err := e.operations.guard(e.ctx, func(ctx context.Context) (err error) {
 			got, err = e.fetch(ctx, priority, n, firstCheck)
 			return err
 		}, e.consumers[priority].CachedInfo().Stream)

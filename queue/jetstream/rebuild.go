@@ -117,7 +117,7 @@ func (e *Engine) Rebuild(ctx context.Context) (*Repair, error) {
 		if best == nil && !shared {
 			continue
 		}
-		err := e.denials.guard(ctx,
+		err := e.operations.guard(ctx,
 			func(ctx context.Context) error {
 				return e.rebuild(ctx, name, status.Replicas, best)
 			}, "STREAM.INFO."+name, "STREAM.UPDATE."+name)

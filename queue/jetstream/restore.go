@@ -74,7 +74,7 @@ func (e *Engine) restore(ctx context.Context, p queue.Priority) (n int, err erro
 
 func (e *Engine) message(ctx context.Context, s js.Stream, seq uint64,
 	opts ...js.GetMsgOpt) (msg *js.RawStreamMsg, err error) {
-	err = e.denials.guard(ctx, func(ctx context.Context) error {
+	err = e.operations.guard(ctx, func(ctx context.Context) error {
 		msg, err = s.GetMsg(ctx, seq, opts...)
 		return err
 	}, s.CachedInfo().Config.Name)

@@ -14,9 +14,10 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// A denials value ends operations that the server denies. The server does not respond to a denied
-// request: it sends an error that names only the subject.
-type denials struct {
+// An operations value ends operations to which there will be no response. The server does not respond to
+// a denied request: it sends an error that names only the subject. It does not respond either to requests
+// of a connection that has ended, though the client connects again.
+type operations struct {
 	mu      sync.Mutex
 	waiting map[*operation]bool
 }
@@ -26,38 +27,58 @@ type operation struct {
 	cancel context.CancelCauseFunc
 }
 
-// guard calls do with a context that ends if the server denies an operation on one of the names.
-// Then it returns the error of the server.
-func (d *denials) guard(ctx context.Context, do func(context.Context) error, names ...string) error {
+// errLost is the error of operations whose response was lost with the connection. The server may have
+// done what they asked for.
+var errLost = &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
+	Err: errors.New("the connection to the NATS server ended before its response")}
+
+// guard calls do with a context that ends if the server denies an operation on one of the names, or if
+// the connection ends. Then it returns the error of the server, or errLost.
+func (o *operations) guard(ctx context.Context, do func(context.Context) error, names ...string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	op := &operation{names, cancel}
-	d.mu.Lock()
-	if d.waiting == nil {
-		d.waiting = map[*operation]bool{}
+	o.mu.Lock()
+	if o.waiting == nil {
+		o.waiting = map[*operation]bool{}
 	}
-	d.waiting[op] = true
-	d.mu.Unlock()
+	o.waiting[op] = true
+	o.mu.Unlock()
 	defer func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		delete(d.waiting, op)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		delete(o.waiting, op)
 	}()
 	err := do(ctx)
-	if why := context.Cause(ctx); err != nil && errors.Is(why, nats.ErrPermissionViolation) {
+	if why := context.Cause(ctx); err != nil && isReported(why) {
 		return why
 	}
 	return err
 }
 
-func (d *denials) report(err error) {
+// isReported reports whether the cause is what deny or lose said.
+func isReported(cause error) bool {
+	return errors.Is(cause, nats.ErrPermissionViolation) || errors.Is(cause, errLost)
+}
+
+// lose ends all operations.
+func (o *operations) lose() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for op := range o.waiting {
+		op.cancel(errLost)
+	}
+}
+
+// deny ends the operations that an error of the server is about.
+func (o *operations) deny(err error) {
 	text := err.Error()
 	if strings.Contains(text, ".CONSUMER.LEADER.STEPDOWN.") {
 		return // no operation waits for that
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for op := range d.waiting {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for op := range o.waiting {
 		for _, name := range op.names {
 			if strings.Contains(text, name) {
 				op.cancel(err)

@@ -109,7 +109,7 @@ func (e *Engine) HostLimits(ctx context.Context) ([]byte, error) {
 	if e.pages != nil {
 		name := e.opts.Name + "-state"
 		var stream js.Stream
-		err := e.denials.guard(ctx, func(ctx context.Context) (err error) {
+		err := e.operations.guard(ctx, func(ctx context.Context) (err error) {
 			stream, err = e.js.Stream(ctx, name)
 			return err
 		}, name)

@@ -90,7 +90,7 @@ func (v *values) Delete(ctx context.Context, key string, revision uint64) error 
 
 // guard ends do if the server denies a request about the stream.
 func (v *values) guard(ctx context.Context, do func(context.Context) error) error {
-	return v.engine.explainDenied(v.engine.denials.guard(ctx, do, v.stream.CachedInfo().Config.Name))
+	return v.engine.explainDenied(v.engine.operations.guard(ctx, do, v.stream.CachedInfo().Config.Name))
 }
 
 func isWrongRevision(err error) bool {
