@@ -468,8 +468,9 @@ func (e *Engine) Forget(ctx context.Context) error {
 		return errors.New("only crawls can be deleted")
 	}
 	for _, stream := range e.ownStreams() {
-		err := e.operations.guard(ctx, func(ctx context.Context) error { return e.js.DeleteStream(ctx, stream) },
-			stream)
+		err := e.operations.guard(ctx, func(ctx context.Context) error {
+			return e.js.DeleteStream(ctx, stream)
+		}, stream)
 		if err != nil && !errors.Is(err, js.ErrStreamNotFound) {
 			return explain(&e.opts, err)
 		}
