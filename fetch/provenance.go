@@ -154,7 +154,7 @@ func (c *Client) isPrivate(u uri.URI, port uint16) bool {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return isPrivate(addr)
 	}
-	return host == "localhost" || c.private.Has(u.HostPort(port))
+	return isLocalhost(host) || c.private.Has(u.HostPort(port))
 }
 
 // recordPlace records the place of addr, a "host:port".

@@ -154,7 +154,7 @@ func proxiedLike(scheme string) []string {
 
 func isLoopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
+	return isLocalhost(host) || err == nil && addr.Unmap().IsLoopback()
 }
 
 // dialTunnel connects to addr through a tunnelling proxy, which resolves the name.

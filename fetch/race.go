@@ -29,7 +29,7 @@ func dialFirst(ctx context.Context, network, target string,
 	if err != nil {
 		return nil, err
 	}
-	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip"+strings.TrimPrefix(network, "tcp"), host)
+	found, err := addressesOf(ctx, "ip"+strings.TrimPrefix(network, "tcp"), host)
 	if err == nil && len(found) == 0 {
 		err = &net.DNSError{Err: "no address", Name: host, IsNotFound: true}
 	}
@@ -42,6 +42,21 @@ func dialFirst(ctx context.Context, network, target string,
 		targets[i] = netip.AddrPortFrom(addr, uint16(port))
 	}
 	return race(ctx, targets, dial)
+}
+
+// addressesOf returns the addresses of a host. Network is "ip", "ip4" or "ip6". Names below localhost
+// denote this machine (RFC 6761, section 6.3).
+func addressesOf(ctx context.Context, network, host string) ([]netip.Addr, error) {
+	if isLocalhost(host) {
+		host = "localhost"
+	}
+	return net.DefaultResolver.LookupNetIP(ctx, network, host)
+}
+
+// isLocalhost reports whether a name is localhost or one below it.
+func isLocalhost(name string) bool {
+	name = "." + strings.ToLower(strings.TrimSuffix(name, "."))
+	return strings.HasSuffix(name, ".localhost")
 }
 
 // alternating returns the addresses in an order in which the families alternate, so that a family

@@ -117,3 +117,27 @@ func TestFamiliesAlternate(t *testing.T) {
 		t.Errorf("%d addresses", len(got))
 	}
 }
+
+func TestNamesBelowLocalhost(t *testing.T) {
+	t.Parallel()
+	for host, want := range map[string]bool{
+		"localhost": true, "LocalHost.": true, "a.localhost": true, "a.b.LOCALHOST.": true,
+		"alocalhost": false, "localhost.example": false, "": false, ".": false,
+	} {
+		if got := isLocalhost(host); got != want {
+			t.Errorf("isLocalhost(%q) = %v", host, got)
+		}
+		if !want {
+			continue
+		}
+		found, err := addressesOf(t.Context(), "ip", host)
+		if err != nil || len(found) == 0 {
+			t.Errorf("addressesOf(%q): %v, %v", host, found, err)
+		}
+		for _, addr := range found {
+			if !addr.IsLoopback() {
+				t.Errorf("addressesOf(%q): %v", host, addr)
+			}
+		}
+	}
+}

@@ -132,7 +132,7 @@ func (e *env) lookupIPv4(ctx context.Context, addr, host string) (netip.Addr, er
 	if ip, ok := e.client.opts.Network.Hosts[addr]; ok {
 		return ip, nil
 	}
-	list, err := net.DefaultResolver.LookupNetIP(ctx, "ip4", host)
+	list, err := addressesOf(ctx, "ip4", host)
 	if err != nil {
 		return netip.Addr{}, err
 	}
