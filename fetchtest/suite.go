@@ -123,7 +123,7 @@ func (t *caseTest) client(o *fetch.Options) *fetch.Client {
 // context returns a context that stops a hanging driver after within has reported it. On a busy
 // machine within may be called late.
 func (t *caseTest) context() context.Context {
-	limit := max(2*t.timeout, 3*time.Minute)
+	limit := 2*t.timeout + 30*time.Second
 	ctx, cancel := context.WithTimeoutCause(t.Context(), limit,
 		fmt.Errorf("the driver did not return within %v", limit))
 	t.Cleanup(cancel)
