@@ -17,7 +17,9 @@ var dialects = []func(p *Parser, line string) (Entry, bool){
 // List reads a line of LIST in any dialect. It returns false for lines without an entry: headings,
 // totals, blank lines, "." and "..". A line in an unknown format is an entry of kind Unparsed.
 func (p *Parser) List(line string) (Entry, bool) {
-	if p.skips(line) {
+	skips := p.skips(line)
+	p.lone = false
+	if skips {
 		return Entry{}, false
 	}
 	if p.dialect != nil {

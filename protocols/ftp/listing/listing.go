@@ -61,6 +61,7 @@ const (
 type Parser struct {
 	now     time.Time
 	dialect func(p *Parser, line string) (Entry, bool) // set by a heading; nil without one
+	lone    bool                                       // the line before had only a name of VMS
 }
 
 // NewParser returns a parser. Dates without a year are within the year before now.

@@ -185,6 +185,7 @@ func (p *Parser) vms(line string) (Entry, bool) {
 	if !ok || name == "" || !isNumber(version) || len(w) > 1 && !vmsDetails(w[1:]) {
 		return Entry{}, false
 	}
+	p.lone = len(w) == 1
 	e := Entry{Name: w[0].text, Kind: File, Size: -1}
 	if dir, ok := strings.CutSuffix(strings.ToUpper(name), ".DIR"); ok {
 		e.Name, e.Kind = name[:len(dir)], Directory
@@ -233,7 +234,7 @@ func (p *Parser) skips(line string) bool {
 		return true // VMS
 	case len(w) >= 4 && w[0].text == "Total" && w[1].text == "of" && isNumber(w[2].text):
 		return true
-	case (line[0] == ' ' || line[0] == '\t') && vmsDetails(w):
+	case (line[0] == ' ' || line[0] == '\t' || p.lone) && vmsDetails(w):
 		return true
 	case len(w) >= 4 && w[0].text == "Volume" && w[1].text == "Unit":
 		p.dialect = (*Parser).dataset
