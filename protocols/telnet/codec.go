@@ -7,6 +7,7 @@ const (
 	cmdEOR  = 239 // end of record
 	cmdSE   = 240 // end of subnegotiation
 	cmdBRK  = 243 // break
+	cmdIP   = 244 // interrupt process
 	cmdSB   = 250 // subnegotiation
 	cmdWILL = 251
 	cmdWONT = 252
@@ -40,7 +41,7 @@ const (
 
 var commandNames = map[byte]string{
 	236: "EOF", 237: "SUSP", 238: "ABORT", cmdEOR: "EOR", cmdSE: "SE", 241: "NOP", 242: "DM", cmdBRK: "BRK",
-	244: "IP", 245: "AO", 246: "AYT", 247: "EC", 248: "EL", 249: "GA", cmdSB: "SB", cmdWILL: "WILL",
+	cmdIP: "IP", 245: "AO", 246: "AYT", 247: "EC", 248: "EL", 249: "GA", cmdSB: "SB", cmdWILL: "WILL",
 	cmdWONT: "WONT", cmdDO: "DO", cmdDONT: "DONT", cmdIAC: "IAC",
 }
 
@@ -49,7 +50,7 @@ var optionNames = map[byte]string{
 	optBinary: "BINARY", optEcho: "ECHO", optSGA: "SGA", 5: "STATUS", 6: "TIMING-MARK",
 	optTType: "TTYPE", optEOR: "EOR", optNAWS: "NAWS", 32: "TSPEED", 33: "LFLOW", 34: "LINEMODE",
 	35: "XDISPLOC", 36: "OLD-ENVIRON", 37: "AUTHENTICATION", 38: "ENCRYPT", 39: "NEW-ENVIRON",
-	40: "TN3270E", 42: "CHARSET", 46: "STARTTLS",
+	optTN3270E: "TN3270E", 42: "CHARSET", 46: "STARTTLS",
 }
 
 func commandName(c byte) string { return nameOf(commandNames, c) }

@@ -31,7 +31,8 @@ type link struct {
 
 	mu         sync.Mutex
 	opts       options
-	negotiated bool // the server has sent a command
+	extension  extension // of a 3270 display
+	negotiated bool      // the server has sent a command
 	outgoing
 	columns int // of the window; 0 if unknown
 	rows    int
@@ -174,6 +175,9 @@ func (l *link) handle(sig signal) (eor bool, err error) {
 			l.in.payload[0] == ttypeSend {
 			l.subneg(optTType, append([]byte{ttypeIs}, l.term...))
 		}
+		if l.in.option == optTN3270E {
+			l.extend(l.in.payload)
+		}
 	}
 	if len(l.queue) > maxQueued {
 		return false, fetch.ErrProtocol.Errorf("the server negotiates without reading the replies")
@@ -192,6 +196,8 @@ func (l *link) applyOption(option byte) {
 		l.out.binary = l.opts.us[optBinary]
 	case optNAWS:
 		l.sendSize()
+	case optTN3270E:
+		l.extension.agreed = l.extension.agreed && l.opts.us[optTN3270E]
 	}
 }
 
@@ -300,10 +306,13 @@ func (l *link) Close() error {
 	return nil
 }
 
-// inRecordMode reports whether both sides send binary records (RFC 885, RFC 856).
+// inRecordMode reports whether both sides send binary records (RFC 885, RFC 856), which TN3270E implies.
 func (l *link) inRecordMode() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.opts.us[optTN3270E] {
+		return l.extension.agreed
+	}
 	for _, o := range []byte{optBinary, optEOR} {
 		if !l.opts.us[o] || !l.opts.him[o] {
 			return false

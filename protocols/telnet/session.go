@@ -71,9 +71,11 @@ func (s *session) Resize(columns, rows int) error {
 	return s.resize(columns, rows)
 }
 
-func (l *link) Break() error {
-	l.record.command(true, cmdBRK)
-	return l.send(false, func(dst []byte) []byte { return append(dst, cmdIAC, cmdBRK) })
+func (l *link) Break() error { return l.sendCommand(cmdBRK) }
+
+func (l *link) sendCommand(command byte) error {
+	l.record.command(true, command)
+	return l.send(false, func(dst []byte) []byte { return append(dst, cmdIAC, command) })
 }
 
 func (l *link) Status() string {

@@ -1,5 +1,5 @@
 // Package telnet opens interactive sessions: telnet (RFC 854), rlogin (RFC 1282) and tn3270 (RFC
-// 1576).
+// 1576, RFC 2355).
 //
 //	telnet://user@host:port/
 //	rlogin://user@host/

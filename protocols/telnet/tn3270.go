@@ -29,7 +29,13 @@ func (d *opener) tn3270(ctx context.Context, addr string, _ *fetch.Request) (io.
 	}
 	l.term = displayType
 	l.accept = func(command, option byte) bool {
-		return option == optBinary || option == optEOR || option == optTType && command == cmdDO
+		switch option {
+		case optBinary, optEOR:
+			return true
+		case optTN3270E:
+			return command == cmdDO && !l.extension.over
+		}
+		return option == optTType && command == cmdDO
 	}
 	s := &display{link: l, buf: make([]byte, 4<<10), changed: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
@@ -54,6 +60,9 @@ type display struct {
 	columns int           // of the caller's terminal; 0 without one
 	rows    int
 	keys    []byte // incomplete key or character
+	asText  bool   // the host has sent text instead of a screen (RFC 2355, section 9.1)
+	line    []byte // typed meanwhile
+	echo    []byte // of that at a terminal
 }
 
 // Read returns the screen after each change by the host and, for a terminal, by typing. Data before
@@ -95,7 +104,9 @@ func (s *display) Read(p []byte) (int, error) {
 func (s *display) draw() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.dirty && len(s.out) == 0 {
+	s.out = append(s.out, s.echo...)
+	s.echo = s.echo[:0]
+	if s.dirty && !s.asText && len(s.out) == 0 {
 		s.out, s.dirty = s.screen.Draw(s.out[:0], s.columns, s.rows), false
 	}
 }
@@ -108,15 +119,53 @@ func (s *display) appendRecord(p []byte, eor bool) error {
 	if !eor {
 		return nil
 	}
-	reply, err := s.apply(s.record)
+	record := s.record
 	s.record = s.record[:0]
+	if s.link.extended() {
+		if len(record) < extHeader {
+			return fetch.ErrProtocol.Errorf("a TN3270E record of %d bytes has no header", len(record))
+		}
+		kind := record[0]
+		record = record[extHeader:]
+		switch kind {
+		case extText:
+			s.setMode(true)
+			s.out = append(s.out, plainText(record)...)
+			return nil
+		case ext3270:
+			s.setMode(false)
+		default:
+			return nil // of a function that was not agreed on
+		}
+	}
+	reply, err := s.apply(record)
 	if err != nil {
 		return fetch.ErrProtocol.Errorf("3270 data stream: %w", err)
 	}
 	if reply == nil {
 		return nil
 	}
-	return s.link.sendRecord(reply)
+	return s.send(ext3270, reply)
+}
+
+// send sends a record with data of a type.
+func (s *display) send(kind byte, data []byte) error {
+	if s.link.extended() {
+		data = append([]byte{kind, 0, 0, 0, 0}, data...)
+	}
+	return s.link.sendRecord(data)
+}
+
+// setMode clears the screen when the host changes between a screen and text.
+func (s *display) setMode(text bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.asText == text {
+		return
+	}
+	s.asText, s.screen, s.dirty, s.line = text, tn3270.Screen{}, false, nil
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 func (s *display) apply(record []byte) (reply []byte, err error) {
@@ -179,6 +228,11 @@ func (s *display) pressKeys() error {
 		}
 		s.keys = s.keys[n:]
 		switch {
+		case s.asText:
+			if err := s.typeAsText(k); err != nil {
+				return err
+			}
+			continue
 		case k.AID != 0:
 			if err := s.attention(k.AID); err != nil {
 				return err
@@ -201,7 +255,7 @@ func (s *display) typeRune(r rune) error {
 	if r != '\n' && r != '\t' && unicode.IsControl(r) {
 		return nil
 	}
-	for !s.screen.Ready() {
+	for !s.screen.Ready() && !s.asText {
 		changed := s.changed
 		s.mu.Unlock()
 		select {
@@ -216,6 +270,8 @@ func (s *display) typeRune(r rune) error {
 		}
 	}
 	switch {
+	case s.asText:
+		return s.typeInLine(r)
 	case r == '\n':
 		return s.attention(tn3270.Enter)
 	case r == '\t':
@@ -228,10 +284,38 @@ func (s *display) typeRune(r rune) error {
 	return nil
 }
 
+// maxLine limits a line that is typed, in bytes. What exceeds it is lost.
+const maxLine = 4 << 10
+
+// typeInLine types a character for a host that has sent text. Lines are sent as a whole.
+func (s *display) typeInLine(r rune) error {
+	if r == '\n' {
+		line := append(s.line, "\r\n"...)
+		s.line = nil
+		return s.send(extText, line)
+	}
+	if len(s.line) < maxLine {
+		s.line = utf8.AppendRune(s.line, r)
+	}
+	return nil
+}
+
+func (s *display) typeAsText(k tn3270.Key) error {
+	switch {
+	case k.AID == tn3270.Enter:
+		s.echo = append(s.echo, "\r\n"...)
+		return s.typeInLine('\n')
+	case k.Rune != 0:
+		s.echo = utf8.AppendRune(s.echo, k.Rune)
+		return s.typeInLine(k.Rune)
+	}
+	return nil
+}
+
 // attention sends a key to the host. The caller holds s.mu, so that keys are sent in order.
 func (s *display) attention(key tn3270.AID) error {
 	if record := s.screen.Press(key); record != nil && s.link.inRecordMode() {
-		return s.link.sendRecord(record)
+		return s.send(ext3270, record)
 	}
 	return nil
 }
@@ -254,8 +338,14 @@ func (s *display) Resize(columns, rows int) error {
 	return nil
 }
 
-// Break implements fetch.Terminal. Hosts treat the command BRK as the Attn key (RFC 1576).
-func (s *display) Break() error { return s.link.Break() }
+// Break implements fetch.Terminal. Hosts treat the command BRK as the Attn key (RFC 1576), with TN3270E
+// the command IP (RFC 2355, section 11).
+func (s *display) Break() error {
+	if s.link.extended() {
+		return s.link.sendCommand(cmdIP)
+	}
+	return s.link.Break()
+}
 
 func (s *display) Status() string {
 	s.mu.Lock()
@@ -263,6 +353,8 @@ func (s *display) Status() string {
 	words := []string{s.link.Status(), "the host has locked the keyboard (Ctrl-R unlocks it)"}
 	if !s.link.inRecordMode() {
 		words[1] = "no 3270 session was negotiated"
+	} else if s.asText {
+		words[1] = "the host reads lines"
 	} else if s.screen.Ready() {
 		row, column := s.screen.Cursor()
 		words[1] = fmt.Sprintf("cursor in line %d, column %d", row+1, column+1)

@@ -2,7 +2,7 @@
 // host to a text screen, and encodes the input (RFC 1576; IBM GA23-0059, "3270 Information Display
 // System: Data Stream Programmer's Reference").
 //
-// It does not support colors, extended attributes, or functions that require TN3270E (RFC 2355).
+// It does not support colors, extended attributes, or the functions of TN3270E (RFC 2355).
 package tn3270
 
 import (
