@@ -1,7 +1,6 @@
 #!/bin/bash
-# Clones the repository into an empty folder and runs the commands of README.md, docs/howto.md,
-# docs/faq.md and docs/tutorial.md there, in order and exactly as printed: the lines of every ```sh block below a line
-# "<!-- run -->". The home folder is empty, and PATH contains little more than Go. Go's caches are those
+# Clones the repository into an empty folder and runs the commands of README.md and of pages in docs
+# there, in order and exactly as printed: the lines of every ```sh block below a line "<!-- run -->". The home folder is empty, and PATH contains little more than Go. Go's caches are those
 # of the caller. The script exits with the status of the first command that fails.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && git rev-parse --show-toplevel)
@@ -23,7 +22,7 @@ mapfile -t lines < <(awk '
 	inside { print; next }
 	marked && /^```sh$/ { inside = 1 }
 	{ marked = ($0 == "<!-- run -->") }
-' README.md docs/howto.md docs/faq.md docs/tutorial.md)
+' README.md docs/{howto,faq,tutorial,proxies,logins,tls,forms}.md)
 if [ ${#lines[@]} = 0 ]; then
 	echo 'newcomer: the documents have no commands to run' >&2
 	exit 1
