@@ -4,9 +4,11 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log"
 	"net/http"
 	"net/http/httptest"
@@ -23,6 +25,8 @@ import (
 
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/fetchfs"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
@@ -266,6 +270,97 @@ func Example_through() {
 	// Output:
 	// ftp://ftp.example/pub/motd by proxy
 	// <nil>
+}
+
+// visited returns the method, the type and the body of a request, and sets a cookie.
+func visited(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	http.SetCookie(w, &http.Cookie{Name: "visits", Value: "1", MaxAge: 3600})
+	fmt.Fprint(w, r.Method, " ", r.Header.Get("Content-Type"), " ", string(body), r.Header.Get("Cookie"))
+}
+
+func Example_post() {
+	s := httptest.NewServer(http.HandlerFunc(visited))
+	defer s.Close()
+	c := newClient()
+	defer c.Close()
+	text, err := post(context.Background(), c, uri.MustParse(s.URL), `{"name":"pear"}`)
+	fmt.Printf("%s %v\n", text, err)
+	// Output:
+	// POST application/json {"name":"pear"} <nil>
+}
+
+func Example_withCookies() {
+	s := httptest.NewServer(http.HandlerFunc(visited))
+	defer s.Close()
+	dir, err := os.MkdirTemp("", "")
+	check(err)
+	defer os.RemoveAll(dir)
+	for range 2 {
+		c, save, err := withCookies(filepath.Join(dir, "cookies.txt"))
+		check(err)
+		text, err := c.ReadAll(context.Background(), s.URL, 0)
+		fmt.Printf("%q %v\n", text, err)
+		check(save())
+		c.Close()
+	}
+	// Output:
+	// "GET  " <nil>
+	// "GET  visits=1" <nil>
+}
+
+func Example_trusting() {
+	hello := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }
+	s := httptest.NewTLSServer(http.HandlerFunc(hello))
+	defer s.Close()
+	c, err := trusting(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
+	check(err)
+	defer c.Close()
+	text, err := c.ReadAll(context.Background(), s.URL, 0)
+	fmt.Printf("%s %v\n", text, err)
+	_, err = trusting(nil)
+	fmt.Println(err)
+	// Output:
+	// hello <nil>
+	// no certificate
+}
+
+func Example_watched() {
+	s := startFTP(ftpd.Options{})
+	defer s.Close()
+	dir, err := os.MkdirTemp("", "")
+	check(err)
+	defer os.RemoveAll(dir)
+	root, err := os.OpenRoot(dir)
+	check(err)
+	defer root.Close()
+	c := newClient()
+	defer c.Close()
+	d := &download.Downloader{Client: c, Root: root}
+	err = watched(context.Background(), d, s.URL+"/motd", func(done, total int64) {
+		if done == total {
+			fmt.Println(done, "of", total)
+		}
+	})
+	fmt.Println(err)
+	// Output:
+	// 8 of 8
+	// <nil>
+}
+
+// A page of a server that looks like a directory is no directory of an fs.FS.
+func TestPagesAreNotDirectories(t *testing.T) {
+	s := httptest.NewServer(http.FileServerFS(tree()))
+	defer s.Close()
+	c := newClient()
+	defer c.Close()
+	fsys := fetchfs.New(t.Context(), c, s.URL+"/fruit/")
+	if text, err := fs.ReadFile(fsys, "pear.txt"); err != nil || string(text) != "green\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, err := fs.ReadDir(fsys, "."); !errors.Is(err, errors.ErrUnsupported) {
+		t.Error(err)
+	}
 }
 
 func Example_careful() {

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
@@ -25,6 +26,13 @@ func save(ctx context.Context, c *fetch.Client, dir string, urls ...string) erro
 		}
 	}
 	return d.Flush()
+}
+
+func watched(ctx context.Context, d *download.Downloader, rawURL string, show func(done, total int64)) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Hour) // for all tries
+	defer cancel()
+	_, err := d.Get(ctx, rawURL, "", &download.Options{Progress: show, Exists: download.Resume})
+	return err
 }
 
 func texts(ctx context.Context, c *fetch.Client, rawURL string) ([]string, error) {

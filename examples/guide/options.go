@@ -2,12 +2,18 @@ package guide
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"io"
+	"io/fs"
+	"net/textproto"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/cookies"
 	"github.com/urlget/urlget/fetch/middleware"
 	"github.com/urlget/urlget/fetch/netrc"
 	"github.com/urlget/urlget/fetch/uri"
@@ -27,6 +33,43 @@ func withLogins(file string, ask func(host string) (user, password string)) *fet
 	return fetch.New(&fetch.Options{
 		Credentials: fetch.ChainCredentials(netrc.New(file), prompt),
 	}, protocols.All)
+}
+
+func post(ctx context.Context, c *fetch.Client, u uri.URI, text string) ([]byte, error) {
+	resp, err := c.Do(ctx, &fetch.Request{
+		URL:    u,
+		Method: "POST", // without it, a request with a body is a POST, too
+		Header: textproto.MIMEHeader{
+			"Content-Type":  {"application/json"},
+			"Authorization": {"Bearer token"},
+		},
+		GetBody:       func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil },
+		ContentLength: int64(len(text)),
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	return io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+}
+
+func withCookies(file string) (c *fetch.Client, save func() error, err error) {
+	jar := cookies.New()
+	if err := jar.Load(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
+	}
+	c = fetch.New(nil, http.With(http.Options{Jar: jar}))
+	return c, func() error { return jar.Save(file, false) }, nil // without session cookies
+}
+
+func trusting(authorities []byte, own ...tls.Certificate) (*fetch.Client, error) {
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(authorities) {
+		return nil, errors.New("no certificate")
+	}
+	return fetch.New(&fetch.Options{
+		TLS: &tls.Config{RootCAs: roots, Certificates: own, MinVersion: tls.VersionTLS12},
+	}, protocols.All), nil
 }
 
 func through(proxy string) (*fetch.Client, error) {
