@@ -49,7 +49,7 @@ var whyRows = []whyRow{
 	{title: "continues (`-c`, `-C -`) a file that has changed on the server", run: (*why).changed},
 	{title: "the connection ends after half of the file", run: (*why).half},
 	{title: "copies a tree over", run: (*why).trees},
-	{title: "archives (WARC) what it retrieves over", run: (*why).archives},
+	{title: "records WARC archives over", run: (*why).archives},
 	{title: "shows any of it as pages in the browser", run: (*why).page,
 		others: map[string]string{"curl": notInTheManual, "wget": notInTheManual}},
 	{title: "a queue for many URLs and machines", run: (*why).queue,
@@ -226,7 +226,7 @@ func (w *why) archives(t *testing.T, program string) string {
 		}
 	}
 	if len(archived) == tried {
-		return fmt.Sprintf("each of the %d schemes that were tried", tried)
+		return fmt.Sprintf("%d of %d schemes tried", tried, tried)
 	}
 	slices.Sort(archived)
 	return strings.Join(archived, ", ")

@@ -152,6 +152,26 @@ parentheses. A second line has a hint:
 To find a message, search this page for its words, without the names of hosts and files. h.example and x-s
 are examples. With "--json", "class" has the name of the class, and "exit" the exit status.
 
+## Exit status
+
+| status | meaning |
+|---|---|
+| 0 | all retrieved, or not modified |
+| 1 | any other error; also, with "-nc", "-O" names an existing file |
+| 2 | usage error, malformed URL |
+| 3 | local file error |
+| 4 | network failure: name, connection, timeout |
+| 5 | TLS failure, or an SSH host key that does not match |
+| 6 | authentication failure |
+| 7 | protocol violation by the server |
+| 8 | the server refused: not found, forbidden, error, busy |
+| 16 | not retrievable: unknown scheme, mailto, a session without a terminal or input, a search without words |
+| 17 | refused by policy; urlget sent nothing |
+| 18 | incomplete, changed during the transfer, checksum mismatch, larger than "--max-size" |
+| 130 | interrupted |
+
+If several URLs fail, the first failure in argument order sets the status.
+
 ## Classes
 
 | message | class | exit | meaning | see |
