@@ -221,7 +221,7 @@ the limits of each protocol.
       step 2:       PASS ****
       ...
 
-urlget retrieves the names ` + "`doi:`, `hdl:` and `urn:ietf:rfc:`" + ` from their public resolvers.
+urlget resolves the names ` + "`doi:`, `hdl:` and `urn:ietf:rfc:`" + ` with their public resolvers.
 ` + "`--gateway`" + ` sets other resolvers, ` + "`--no-default-gateways`" + ` turns them off.
 
 ## All schemes
@@ -229,6 +229,6 @@ urlget retrieves the names ` + "`doi:`, `hdl:` and `urn:ietf:rfc:`" + ` from the
 `
 
 const schemesTail = `
-` + "`urlget schemes`" + ` prints this table. ` + "`--gateway wais=http://gateway.example/wais/`" + `
+` + "`urlget schemes`" + ` prints this table with the other names. ` + "`--gateway wais=http://gateway.example/wais/`" + `
 maps a scheme to a gateway.
 `

@@ -33,7 +33,7 @@ func describe(schemes []fetch.Scheme) string {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", s.Name, port, strings.Join(ops, " "), s.Summary)
 	}
-	fmt.Fprintf(&b, "\nRecognized but not retrievable (urlget explains what they are and suggests an alternative): %s.\n", strings.Join(names, ", "))
+	fmt.Fprintf(&b, "\nRecognized but not retrievable (urlget explains what they are and suggests an alternative; doi, hdl and urn:ietf:rfc have resolvers): %s.\n", strings.Join(names, ", "))
 	return b.String()
 }
 

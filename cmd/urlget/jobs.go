@@ -143,7 +143,7 @@ func (x *jobs) resumeHint(j *job.Job, res *job.Result) string {
 	kept := x.kept(j, res)
 	switch {
 	case isContradiction(res.Err) && x.opts.Output.Continue:
-		return name + " is kept; without -c, the transfer begins anew"
+		return name + " is kept; without -c, the transfer starts over"
 	case kept == "":
 		return ""
 	case x.opts.Output.Continue:

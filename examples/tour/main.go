@@ -97,7 +97,7 @@ func visit(ctx context.Context, c *fetch.Client, u uri.URI) (kind, got string, e
 			}
 			n++
 		}
-		return resp.Kind.String(), fmt.Sprintf("%d entries", n), nil
+		return resp.Kind.String(), fmt.Sprintf("entries: %d", n), nil
 	}
 	n, err := io.Copy(io.Discard, resp.Body)
 	return resp.Kind.String(), fmt.Sprintf("%d bytes", n), err

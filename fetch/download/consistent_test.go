@@ -219,7 +219,7 @@ func (c *resumeCell) outcome(t *testing.T, dir string, r reply, err error, resta
 	case len(have) > 1:
 		t.Errorf("files %q", names(have))
 	case restarts > 0 && (file == string(r.whole) || file == string(c.content)):
-		return "anew"
+		return "starts over"
 	case file != string(c.content):
 		t.Errorf("%d bytes that are neither the resource nor a new version", len(file))
 	case compared():
