@@ -64,7 +64,7 @@ func (a *app) unused(ctx context.Context, e *jetstream.Engine, s queue.Store, u 
 	if u.remove {
 		word = "deleted"
 	}
-	fmt.Fprintf(a.err, "%d contents %s, %d bytes\n", n, word, bytes)
+	fmt.Fprintf(a.err, "%s bodies: %d, %d bytes\n", word, n, bytes)
 	return nil
 }
 
