@@ -70,8 +70,7 @@ func findQueueProgram(command string) (string, error) {
 		return "", &fetch.Error{Code: fetch.ErrFile, Err: errors.New(
 			"urlget " + command + " requires the program " + queueProgram +
 				", which is neither next to urlget nor in PATH"),
-			Hint: "go install github.com/urlget/urlget/queue/cmd/" + queueProgram +
-				"@latest, or install it from a release archive"}
+			Hint: "in a checkout: go install ./queue/cmd/" + queueProgram + "; it is also in each release"}
 	}
 	return path, nil
 }
