@@ -22,7 +22,7 @@ mapfile -t lines < <(awk '
 	inside { print; next }
 	marked && /^```sh$/ { inside = 1 }
 	{ marked = ($0 == "<!-- run -->") }
-' README.md docs/{howto,faq,tutorial,proxies,logins,tls,forms}.md)
+' README.md docs/{howto,faq,proxies,logins,tls,forms,tutorial}.md)
 if [ ${#lines[@]} = 0 ]; then
 	echo 'newcomer: the documents have no commands to run' >&2
 	exit 1
