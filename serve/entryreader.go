@@ -32,11 +32,7 @@ func newEntryReader(entries iter.Seq2[fetch.Entry, error], body io.Closer) *entr
 	go func() {
 		defer close(read)
 		for e, err := range entries {
-			if isMessage(e.ContentType) {
-				if sent, err := mail.ParseDate(textOf(e.Facts(), "date")); err == nil {
-					e.ModTime = sent // instead of the arrival
-				}
-			}
+			e.ModTime = dateOf(e)
 			select {
 			case read <- readEntry{e, err}:
 			case <-stopped:
@@ -53,6 +49,16 @@ func newEntryReader(entries iter.Seq2[fetch.Entry, error], body io.Closer) *entr
 		for range read {
 		}
 	}}
+}
+
+// dateOf returns the time of an entry. That of a message is when it was sent, not when it arrived.
+func dateOf(e fetch.Entry) time.Time {
+	if isMessage(e.ContentType) {
+		if sent, err := mail.ParseDate(textOf(e.Facts(), "date")); err == nil {
+			return sent
+		}
+	}
+	return e.ModTime
 }
 
 // peek reads entries until first has n of them, or until patience is over.

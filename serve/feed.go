@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bufio"
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -31,7 +32,7 @@ type feedRow struct {
 	Summary             string
 }
 
-func (p *page) feed(f links.Feed) {
+func (p *page) feed(f links.Feed, button *followForm) {
 	r := newReading(p.here)
 	slices.SortStableFunc(f.Items, func(a, b links.FeedItem) int { return b.Date.Compare(a.Date) })
 	var rows []feedRow
@@ -43,10 +44,11 @@ func (p *page) feed(f links.Feed) {
 	}
 	p.s.readings.add(r)
 	p.put("feed", struct {
-		Site  string
-		Rows  []feedRow
-		Total int
-	}{p.s.linkTo(p.here.to(f.Site)), rows, len(rows)})
+		Site   string
+		Follow *followForm
+		Rows   []feedRow
+		Total  int
+	}{p.s.linkTo(p.here.to(f.Site)), button, rows, len(rows)})
 	if f.More {
 		p.put("cutfeed", struct {
 			Total int
@@ -57,21 +59,23 @@ func (p *page) feed(f links.Feed) {
 
 func (p *page) feedRow(item links.FeedItem) feedRow {
 	row := feedRow{Link: p.s.linkTo(p.here.to(item.Page)), Media: p.s.linkTo(p.here.to(item.Media)),
-		Title: fetch.Printable(item.Title), Summary: shorten(fetch.Printable(item.Summary), maxSummary)}
+		Title: itemTitle(item), Summary: shorten(fetch.Printable(item.Summary), maxSummary)}
 	if row.Link != "" && item.Page.Origin() != p.here.url.Origin() {
 		row.Target = fetch.Printable(item.Page.Host())
 	}
-	if row.Title == "" {
-		row.Title, row.Summary = shorten(row.Summary, maxTitle), ""
-	}
-	if row.Title == "" {
-		row.Title = "(no title)"
+	if item.Title == "" {
+		row.Summary = ""
 	}
 	if !item.Date.IsZero() {
 		date := item.Date.UTC()
 		row.Date, row.Stamp = date.Format(minuteForm), date.Format(time.RFC3339)
 	}
 	return row
+}
+
+// itemTitle returns the title of an item, or the beginning of its summary.
+func itemTitle(item links.FeedItem) string {
+	return cmp.Or(fetch.Printable(item.Title), shorten(fetch.Printable(item.Summary), maxTitle), "(no title)")
 }
 
 // shorten returns at most n bytes of a text, without a part of a word.

@@ -1,6 +1,8 @@
 package serve
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"io"
 	"path"
@@ -46,8 +48,13 @@ type gemtextPage struct {
 	dated *reading
 }
 
-func (p *page) gemtext(r io.Reader, contentType string) error {
-	limited := &io.LimitedReader{R: decodeText(r, contentType), N: maxText}
+func (p *page) gemtext(r *bufio.Reader, resp *fetch.Response) error {
+	first, _ := r.Peek(r.Buffered())
+	dated, _ := datedItems(bytes.NewReader(first), p.here)
+	if len(dated) > 0 {
+		p.put("tools", tools{Follow: p.followForm(resp)})
+	}
+	limited := &io.LimitedReader{R: decodeText(r, resp.ContentType), N: maxText}
 	g := &gemtextPage{page: p, dated: newReading(p.here)}
 	p.put("gemtext", nil)
 	lines := 0
@@ -142,6 +149,15 @@ func (g *gemtextPage) line(line gemtext.Line) {
 	}
 }
 
+// datedName splits a name that begins with a date, as in a gemsub feed.
+func datedName(name string) (day time.Time, title string, ok bool) {
+	day, err := time.Parse(time.DateOnly, name[:min(len(name), len(time.DateOnly))])
+	if err != nil {
+		return time.Time{}, name, false
+	}
+	return day, cmp.Or(strings.TrimLeft(name[len(time.DateOnly):], " -–—:"), name), true
+}
+
 var imageTypes = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg"}
 
 // link returns the link of a link line. A link that cannot be parsed is shown as text.
@@ -163,10 +179,10 @@ func (g *gemtextPage) link(line gemtext.Line) gemtextLink {
 	if u.Origin() != g.here.url.Origin() {
 		out.Target = fetch.Printable(cmp.Or(u.Host(), u.Scheme()))
 	}
-	if day, err := time.Parse(time.DateOnly, out.Name[:min(len(out.Name), len(time.DateOnly))]); err == nil {
+	if day, title, ok := datedName(out.Name); ok {
 		g.dated.add(a.url)
 		out.Date, out.Stamp = day.Format(time.DateOnly), day.Format(time.DateOnly)
-		out.Name = cmp.Or(strings.TrimLeft(out.Name[len(time.DateOnly):], " -–—:"), out.Date)
+		out.Name = title
 	}
 	if slices.Contains(imageTypes, strings.ToLower(path.Ext(u.Path()))) {
 		out.Image = g.s.link("/content", a)

@@ -33,20 +33,25 @@ type visit struct {
 	time    time.Time
 }
 
-type visitLine struct {
-	Time    time.Time `json:"time"`
-	URL     string    `json:"url"`
-	From    string    `json:"from,omitempty"`
-	Foreign bool      `json:"foreign,omitempty"`
-	Title   string    `json:"title"`
+// A historyLine is a visit, or a page that the user follows.
+type historyLine struct {
+	Time    time.Time            `json:"time"`
+	URL     string               `json:"url"`
+	From    string               `json:"from,omitempty"`
+	Foreign bool                 `json:"foreign,omitempty"`
+	Title   string               `json:"title"`
+	Follow  string               `json:"follow,omitempty"` // follows or unfollows; "" for a visit
+	Items   map[string]knownItem `json:"items,omitempty"`
 }
 
-// history holds the visited pages: in memory until the program ends, or also in a file.
+// history holds the visited and the followed pages: in memory until the program ends, or also in a file.
 type history struct {
-	mu     sync.Mutex
-	file   string
-	loaded bool
-	list   []visit // oldest first
+	mu      sync.Mutex
+	file    string
+	loaded  bool
+	lines   int       // of the file
+	list    []visit   // oldest first
+	sources []*source // in the order in which the user followed them
 }
 
 // load reads the file once. Lines that cannot be parsed are ignored. If the file has many lines, it
@@ -67,22 +72,29 @@ func (h *history) load() error {
 	if info, err := f.Stat(); err == nil && info.Size() > maxHistoryFile {
 		f.Seek(-maxHistoryFile, io.SeekEnd)
 	}
-	lines := 0
 	in := bufio.NewScanner(f)
 	in.Buffer(nil, maxVisit)
 	for in.Scan() {
-		var line visitLine
-		if lines++; json.Unmarshal(in.Bytes(), &line) != nil {
+		var line historyLine
+		if h.lines++; json.Unmarshal(in.Bytes(), &line) != nil {
 			continue
 		}
 		u, err := uri.Parse(line.URL)
 		from, bad := uri.Parse(line.From)
-		if err == nil && bad == nil && u.IsAbs() {
-			h.push(visit{line.Title, address{url: u.WithoutPassword(), from: from, foreign: line.Foreign},
-				line.Time})
+		if err != nil || bad != nil || !u.IsAbs() {
+			continue
+		}
+		a := address{url: u.WithoutPassword(), from: from, foreign: line.Foreign}
+		switch line.Follow {
+		case "":
+			h.push(visit{line.Title, a, line.Time})
+		case follows:
+			h.follow(&source{title: line.Title, address: a, since: line.Time, known: line.Items})
+		case unfollows:
+			h.unfollow(a.url)
 		}
 	}
-	if in.Err() != nil || lines > 2*maxHistory {
+	if in.Err() != nil || h.lines > 2*maxHistory {
 		return errors.Join(in.Err(), h.save())
 	}
 	return nil
@@ -105,8 +117,19 @@ func (h *history) add(v visit) error {
 	err := h.load()
 	again := len(h.list) > 0 && h.list[len(h.list)-1].address.url == v.address.url
 	h.push(v)
-	if h.file == "" || again || err != nil {
+	if again || err != nil {
 		return err
+	}
+	return h.append(v.line())
+}
+
+// append appends a line to the file, which is replaced by a shorter one if it is long.
+func (h *history) append(line []byte) error {
+	if h.file == "" {
+		return nil
+	}
+	if h.lines++; h.lines > 2*maxHistory {
+		return h.save()
 	}
 	if err := os.MkdirAll(filepath.Dir(h.file), 0o777); err != nil {
 		return err
@@ -115,24 +138,36 @@ func (h *history) add(v visit) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(v.line())
+	_, err = f.Write(line)
 	return errors.Join(err, f.Chmod(historyFileMode), f.Close())
 }
 
 func (v visit) line() []byte {
-	a := v.address
-	text, err := json.Marshal(visitLine{v.time.UTC(), a.url.String(), a.from.String(), a.foreign, v.title})
+	return historyLine{Title: v.title}.at(v.time, v.address)
+}
+
+// at returns the line, with the time and the address.
+func (l historyLine) at(t time.Time, a address) []byte {
+	l.Time, l.URL, l.From, l.Foreign = t.UTC(), a.url.String(), a.from.String(), a.foreign
+	text, err := json.Marshal(l)
 	if err != nil {
-		panic(err) // all fields are text
+		panic(err) // all fields are text, times and marks
 	}
 	return append(text, '\n')
 }
 
 func (h *history) save() error {
+	if h.file == "" {
+		return nil
+	}
 	var text []byte
 	for _, v := range h.list {
 		text = append(text, v.line()...)
 	}
+	for _, src := range h.sources { // last, because the beginning of a long file is not read
+		text = append(text, src.line()...)
+	}
+	h.lines = len(h.list) + len(h.sources)
 	return replaceFile(h.file, text)
 }
 
@@ -146,13 +181,22 @@ func (h *history) all(n int) ([]visit, error) {
 	return list, err
 }
 
+// clear removes the visits, and what the user has read of the followed pages.
 func (h *history) clear() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.list, h.loaded = nil, true
-	if h.file == "" {
-		return nil
+	err := h.load()
+	h.list = nil
+	for _, src := range h.sources {
+		src.known = nil
 	}
+	if h.file == "" || err != nil {
+		return err
+	}
+	if len(h.sources) > 0 {
+		return h.save()
+	}
+	h.lines = 0
 	if err := os.Remove(h.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -219,11 +263,5 @@ func (s *Server) showHistory(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) forget(w http.ResponseWriter, r *http.Request) {
-	if err := s.history.clear(); err != nil {
-		p := s.newPage(w, r, address{})
-		p.fail(&fetch.Error{Code: fetch.ErrFile, Err: err})
-		p.end(nil)
-		return
-	}
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	s.afterChange(w, r, s.history.clear(), "/")
 }

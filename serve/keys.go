@@ -24,6 +24,7 @@ var keyActions = []keyAction{
 	{[]string{"d"}, "download"},
 	{[]string{"i", "="}, "show or hide what is known about the page"},
 	{[]string{"b"}, "add or remove the bookmark"},
+	{[]string{"s"}, "follow or unfollow the page"},
 	{[]string{"#"}, "number the links, then type a number and Enter"},
 	{[]string{"m"}, "go to the home page"},
 }

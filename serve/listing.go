@@ -41,6 +41,7 @@ type listing struct {
 	columns []column
 	sizes   bool // entries have sizes
 	dates   bool // entries have times
+	mail    bool // entries are messages
 	layout  string
 	choices []string // applicable layouts
 	sort    string
@@ -84,7 +85,7 @@ func (p *page) listing(resp *fetch.Response) {
 	}
 	p.begin(http.StatusOK, p.title)
 	p.views(resp)
-	p.put("tools", l.tools())
+	p.put("tools", l.tools(resp))
 	if l.layout == asThreads {
 		l.threads(in.all(p.flush))
 	} else {
@@ -141,7 +142,8 @@ func (l *listing) inspect(first []fetch.Entry) {
 		for _, c := range columns {
 			has[c.Key] = has[c.Key] || textOf(facts, c.Key) != ""
 		}
-		articles = articles || textOf(facts, "message_id") != "" && facts.Value("references") != nil
+		l.mail = l.mail || textOf(facts, "message_id") != ""
+		articles = articles || l.mail && facts.Value("references") != nil
 	}
 	for _, c := range columns {
 		if has[c.Key] {
@@ -197,9 +199,10 @@ type tools struct {
 	Fields  []field
 	Layouts []choice
 	Search  *searchBox
+	Follow  *followForm
 }
 
-func (l *listing) tools() tools {
+func (l *listing) tools(resp *fetch.Response) tools {
 	t := tools{Filter: l.p.r.URL.Query().Get("q")}
 	for _, name := range []string{"u", "f", "x", "v", "t", "l", "s", "sort", "order", "layout"} {
 		if v := l.p.r.URL.Query().Get(name); v != "" {
@@ -213,6 +216,9 @@ func (l *listing) tools() tools {
 	if l.p.isSearchable() {
 		t.Search = l.p.s.box(l.p.here, "Search this index", "here")
 		t.Search.Words = fetch.Printable(l.words)
+	}
+	if l.words == "" && (l.mail || l.choices[0] == asMenu) {
+		t.Follow = l.p.followForm(resp)
 	}
 	return t
 }

@@ -161,11 +161,20 @@ func (s *Server) changeMarks(w http.ResponseWriter, r *http.Request, f func(addr
 		http.Error(w, err.Error(), http.StatusForbidden)
 		return
 	}
-	if err := f(a); err != nil {
+	next := s.link("/view", a)
+	if r.PostForm.Has("list") { // pressed on the list of all
+		next = "/following"
+	}
+	s.afterChange(w, r, f(a), next)
+}
+
+// afterChange leads to the next page, or shows the error of a file of the user.
+func (s *Server) afterChange(w http.ResponseWriter, r *http.Request, err error, next string) {
+	if err != nil {
 		p := s.newPage(w, r, address{})
 		p.fail(&fetch.Error{Code: fetch.ErrFile, Err: err})
 		p.end(nil)
 		return
 	}
-	http.Redirect(w, r, s.link("/view", a), http.StatusSeeOther)
+	http.Redirect(w, r, next, http.StatusSeeOther)
 }

@@ -31,6 +31,7 @@ type page struct {
 	started  time.Time
 	waiting  bool   // the page says that it waits
 	refresh  bool   // load the page again in two seconds
+	focus    bool   // start in the address bar
 	failed   error  // error after the page was begun
 	class    string // class of the error that the page shows
 	kicker   string // of an error: a word or two above the heading
@@ -76,7 +77,7 @@ func (p *page) begin(status int, title string) {
 	h := head{Title: fetch.Printable(title), Static: staticFiles().path,
 		URL: fetch.Printable(p.typed), Own: own, Past: p.s.completions(),
 		Archive: p.s.Archive != nil, Queue: p.s.Queue != nil,
-		Refresh: p.refresh, Focus: own && !p.refresh, Kicker: p.kicker}
+		Refresh: p.refresh, Focus: p.focus, Kicker: p.kicker}
 	h.Class, h.OtherFace = p.look()
 	if !h.Own {
 		a := p.address

@@ -59,8 +59,8 @@ type Options struct {
 	// Bookmarks is the name of the bookmarks file. A missing file stands for one with some public
 	// servers to try. If the name is empty, these bookmarks cannot be changed.
 	Bookmarks string
-	// History is the name of a file that keeps the history. It lists the URLs that the user visited,
-	// so that only the user may read it. If the name is empty, the history is in memory only.
+	// History is the name of a file that keeps the history. It lists the URLs that the user visited or
+	// follows, so that only the user may read it. If the name is empty, the history is in memory only.
 	History string
 	// Identities is the name of a directory with the client certificates that the user made on the
 	// pages. If it is empty, pages do not offer them. Client needs the TLS configuration of
@@ -135,6 +135,10 @@ func New(opts Options) *Server {
 		"POST /identities":  s.chooseIdentity,
 		"GET /queue":        s.showQueue,
 		"GET /keys":         s.showKeys,
+		"GET /following":    s.showFollowing,
+		"POST /following":   s.changeFollowing,
+		"POST /follow":      s.follow,
+		"POST /unfollow":    s.unfollow,
 		"POST /go":          s.open,
 		"POST /form":        s.submitForm,
 		"GET /sent":         s.send,

@@ -10,6 +10,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -22,12 +23,14 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	if scheme, ok := s.Client.Scheme(r.URL.Query().Get("scheme")); ok && scheme.Retrieves() {
 		p.typed = schemePrefix(scheme)
 	}
+	p.focus = true
 	p.begin(http.StatusOK, "urlget")
 	type place struct{ Title, URL, Link, Hue string }
 	data := struct {
 		Start      []place
 		Marks      []place
 		Try        []place
+		News       []newsRow
 		Past       []visitRow
 		Schemes    []fetch.Scheme
 		Archive    bool
@@ -53,6 +56,9 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	if !s.ArchiveOnly { // the archive does not have them
 		data.Try = listed(parseMarks(places))
 	}
+	news, _, _ := s.news()
+	news = slices.DeleteFunc(news, func(n newsRow) bool { return !n.Unread })
+	data.News = news[:min(len(news), 5)]
 	past, wrong := s.visits(8)
 	data.Past, err = past, errors.Join(err, wrong)
 	if s.Archive != nil {
@@ -81,7 +87,7 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) {
 	u, err := parseTyped(r.PostFormValue("url"))
 	if err != nil {
 		p := s.newPage(w, r, address{})
-		p.typed = r.PostFormValue("url")
+		p.typed, p.focus = r.PostFormValue("url"), true
 		p.fail(&fetch.Error{Code: fetch.ErrURL, Err: err})
 		p.end(nil)
 		return
@@ -227,7 +233,7 @@ func (p *page) object(resp *fetch.Response) {
 		}
 		p.title = cmp.Or(strings.Join(strings.Fields(f.Title), " "), p.title)
 		p.begin(http.StatusOK, p.title)
-		p.feed(f)
+		p.feed(f, p.followForm(resp))
 		p.failed = err
 		return
 	}
@@ -237,7 +243,7 @@ func (p *page) object(resp *fetch.Response) {
 	case isMessage(kind):
 		p.failed = p.message(resp, body)
 	case kind == gemtextType:
-		p.failed = p.gemtext(body, resp.ContentType)
+		p.failed = p.gemtext(body, resp)
 	case kind == "text/html" || kind == "application/xhtml+xml":
 		p.put("frame", p.frameLink(resp, body))
 	case family == "image":

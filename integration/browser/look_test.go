@@ -87,7 +87,7 @@ func gallery(t *testing.T) (urls map[string]string, trusted *tls.Config) {
 		c.Send("\x1b[1;33;44m Library of the fruit hole \x1b[m\r\n\r\n 1  Pears\r\n 2  Apples\r\n\r\nYour choice: ")
 		c.Read(make([]byte, 1))
 	}})
-	return map[string]string{"home": "", "menu": hole.URL + "/1/", "text": hole.URL + "/0/about", "directory": "ftp://" + ftpd.Start(t, ftpd.Options{Tree: files}).Addr + "/",
+	return map[string]string{"home": "", "following": "/following", "menu": hole.URL + "/1/", "text": hole.URL + "/0/about", "directory": "ftp://" + ftpd.Start(t, ftpd.Options{Tree: files}).Addr + "/",
 		"long": "ftp://" + ftpd.Start(t, ftpd.Options{Tree: many}).Addr + "/", "capsule": "gemini://" + capsule.Addr + "/index.gmi", "identity": "gemini://" + capsule.Addr + "/members",
 		"group": "news://" + group.Addr + "/example.fruit", "article": "nntp://" + group.Addr + "/example.fruit/2", "feed": web.URL + "/feed", "page": web.URL + "/page", "mail": "file://" + mail,
 		"about": hole.URL + "/1/", "chrome": hole.URL + "/1/", "error": "gopher://orchrad.invalid/", "absent": web.URL + "/absent", "session": "telnet://" + host.Addr + "/"}, trusted
@@ -101,12 +101,18 @@ func TestGallery(t *testing.T) {
 	b := newTab(t, sessions(t), func(s *serve.Options, o *fetch.Options) {
 		o.TLS, s.Identities, s.Bookmarks = trusted, dir, filepath.Join(dir, "bookmarks")
 	})
+	for _, name := range []string{"feed", "capsule", "group", "menu", "error"} {
+		b.open(urls[name])
+		if eval[bool](b, `!!document.querySelector('form[action="/follow"]')`) {
+			b.loaded(click(`form[action="/follow"] button`))
+		}
+	}
 	for name, rawURL := range urls {
 		for _, width := range []int64{1280, 375} {
 			for _, scheme := range []string{"light", "dark"} {
 				b.screen(width, map[int64]int64{1280: 800, 375: 720}[width], scheme)
-				if rawURL == "" {
-					b.run(chromedp.Navigate(b.server.URL + "/"))
+				if rawURL == "" || strings.HasPrefix(rawURL, "/") {
+					b.run(chromedp.Navigate(b.server.URL + "/" + strings.TrimPrefix(rawURL, "/")))
 				} else {
 					b.open(rawURL)
 				}

@@ -123,6 +123,28 @@ var tasks = []struct {
 		b.loaded(click(`//a[.="Next"]`))
 		b.shows("The article /apples")
 	}},
+	{"see what is new on several pages", func(t *testing.T) {
+		feed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/atom+xml")
+			io.WriteString(w, `<feed><title>Fruit</title><entry><title>Apples</title><link href="/apples"/><updated>2026-09-01T00:00:00Z</updated></entry></feed>`)
+		}))
+		t.Cleanup(feed.Close)
+		news := nntpd.Start(t, nntpd.Options{Groups: []nntpd.Group{{Name: "example.fruit", Articles: []nntpd.Article{
+			article("<1@example.org>", "Alice <alice@example.org>", "Which pears keep?", "", "I have too many.", 0)}}}})
+		b := newTab(t)
+		for _, rawURL := range []string{feed.URL + "/feed", "news://" + news.Addr + "/example.fruit"} {
+			b.open(rawURL)
+			b.blur()
+			b.loaded(chromedp.KeyEvent("s"))
+			b.shows("Unfollow")
+		}
+		b.loaded(click(`//a[.="Following"]`))
+		b.shows("2 unread")
+		b.loaded(chromedp.KeyEvent("j"), chromedp.KeyEvent("j"), chromedp.KeyEvent(kb.Enter)) // the older one
+		b.shows("I have too many.")
+		b.loaded(chromedp.KeyEvent("h"))
+		b.shows("1 unread")
+	}},
 	{"compare two captures", func(t *testing.T) {
 		site, archive := archived(t)
 		b := newTab(t, withArchive(archive))

@@ -30,6 +30,9 @@ document.addEventListener("click", (event) => {
   if (event.target.closest("[data-stop]")) { event.preventDefault(); window.stop(); }
 });
 
+// Going back to the items of followed pages shows what was read.
+addEventListener("pageshow", (event) => { if (event.persisted && document.querySelector(".news")) location.reload(); });
+
 // A scheme that was chosen is continued behind it.
 const start = document.querySelector("#url[autofocus]");
 if (start) start.setSelectionRange(start.value.length, start.value.length);
@@ -81,7 +84,7 @@ document.addEventListener("keydown", (event) => {
     case "h": history.back(); break;
     case "#": showNumbers(true); break;
     case "=": follow("i"); break;
-    case "b": case "d": case "i": case "m": case "n": case "p": case "r": case "u": follow(event.key); break;
+    case "b": case "d": case "i": case "m": case "n": case "p": case "r": case "s": case "u": follow(event.key); break;
     default: return;
   }
   event.preventDefault();

@@ -460,7 +460,7 @@ func (o *Options) pagesFlags() []Flag {
 		{Name: "listen", In: Serve, Value: &o.Serve.Listen, Help: "listen on the local `ADDRESS`; port 0 picks a free port"},
 		{Name: "open", In: Serve, Value: &o.Serve.Open, Help: "open the page in the default browser"},
 		{Name: "bookmarks", In: Serve, Value: &o.Serve.Bookmarks, Help: "keep bookmarks in `FILE` instead of ~/.config/urlget/bookmarks"},
-		{Name: "history", In: Serve, Value: &o.Serve.History, Help: "keep the history of visited pages in `FILE`"},
+		{Name: "history", In: Serve, Value: &o.Serve.History, Help: "keep the history of visited pages, and the list of followed ones, in `FILE`"},
 		{Name: "queue", In: Serve, Value: parsedBy(&o.Serve.Queue, parseArguments), Help: "show the progress of a queue on a page; `FLAGS` are those of queue watch, such as '--nats nats://queue.example --crawl site'",
 			Excludes: "replay-only", Why: "--replay-only sends nothing", Secret: withAt},
 		{Name: "as-proxy", In: Serve, Value: &o.Serve.Proxy, Bare: AnyPort,

@@ -1,0 +1,134 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/links"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/codec/gemtext"
+)
+
+// maxEntries limits the entries of a followed listing. Newsgroups begin with the oldest.
+const maxEntries = 20_000
+
+// An item is an entry of a page that the user follows.
+type item struct {
+	title   string
+	address address // its url is zero if the item has no page
+	date    time.Time
+}
+
+// key identifies an item in the history, which need not have its URL.
+func (i item) key() string {
+	sum := sha256.Sum256([]byte(i.address.url.String() + "\x00"))
+	if i.address.url.IsZero() {
+		sum = sha256.Sum256([]byte(i.title))
+	}
+	return base64.RawURLEncoding.EncodeToString(sum[:9])
+}
+
+// newestFirst sorts items by date. Those without one keep their order after the others.
+func newestFirst(items []item) {
+	slices.SortStableFunc(items, func(a, b item) int { return b.date.Compare(a.date) })
+}
+
+// itemsOf retrieves the newest items of a page. Items before an error are returned with it.
+func (s *Server) itemsOf(ctx context.Context, a address) ([]item, error) {
+	a.live = s.Archive != nil
+	resp, err := s.do(ctx, a, &fetch.Request{})
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	here := a
+	here.url = resp.URL.WithoutPassword()
+	here.foreign = a.foreign || resp.URL.Origin() != a.url.Origin()
+	items, err := readItems(resp, here)
+	for i, it := range items {
+		if it.date.After(time.Now().Add(24 * time.Hour)) {
+			items[i].date = time.Time{} // it would be the newest for ever
+		}
+	}
+	newestFirst(items)
+	return items[:min(len(items), maxItems)], err
+}
+
+func readItems(resp *fetch.Response, here address) ([]item, error) {
+	if resp.Kind == fetch.KindListing && resp.Entries != nil {
+		return listedItems(resp.Entries, here)
+	}
+	kind, body, err := document(resp)
+	switch {
+	case err != nil:
+		return nil, err
+	case isFeed(kind, body):
+		return feedItems(body, here)
+	case kind == gemtextType:
+		return datedItems(decodeText(io.LimitReader(body, maxText), resp.ContentType), here)
+	}
+	return nil, &fetch.Error{Code: fetch.ErrNotRetrievable,
+		Err: errors.New("the page is neither a feed nor a listing")}
+}
+
+func listedItems(entries iter.Seq2[fetch.Entry, error], here address) (items []item, err error) {
+	read := 0
+	for e, err := range entries {
+		if err != nil {
+			return items, err
+		}
+		if read++; read > maxEntries {
+			return nil, &fetch.Error{Code: fetch.ErrTooLarge,
+				Err: fmt.Errorf("the listing has more than %d entries", maxEntries)}
+		}
+		if e.URL.IsZero() || e.Kind != fetch.EntryObject && e.Kind != fetch.EntryListing {
+			continue
+		}
+		it := item{fetch.Printable(e.Name), here.to(e.URL), dateOf(e)}
+		if it.date.IsZero() {
+			it.date, it.title, _ = datedName(it.title)
+		}
+		items = append(items, it)
+	}
+	return items, nil
+}
+
+func feedItems(r io.Reader, here address) (items []item, err error) {
+	f, err := links.ReadFeed(r, here.url)
+	for _, i := range f.Items {
+		it := item{title: itemTitle(i), date: i.Date}
+		if target := i.Page; !target.IsZero() {
+			it.address = here.to(target)
+		} else if !i.Media.IsZero() {
+			it.address = here.to(i.Media)
+		}
+		items = append(items, it)
+	}
+	return items, err
+}
+
+// datedItems returns the dated links of gemtext.
+func datedItems(r io.Reader, here address) (items []item, err error) {
+	for line, err := range gemtext.Lines(r, false) {
+		if err != nil {
+			return items, err
+		}
+		if line.Kind != gemtext.Link || line.Cut || len(items) == maxEntries {
+			continue
+		}
+		day, title, ok := datedName(readable([]byte(line.Name)))
+		ref, err := uri.ParseRef(line.Target)
+		if u := here.url.Resolve(ref); ok && err == nil && u.IsAbs() {
+			items = append(items, item{title, here.to(u), day})
+		}
+	}
+	return items, nil
+}
