@@ -28,7 +28,6 @@ type cachedBody struct {
 	data []byte
 }
 
-// add caches a body and returns its random ID.
 func (k *bodyCache) add(u uri.URI, part string, meta fetch.Meta, data []byte) string {
 	c := &cachedBody{newID(), u, part, meta, data}
 	k.mu.Lock()

@@ -10,9 +10,7 @@ import (
 )
 
 const (
-	// maxListed limits the URLs and captures on a page.
 	maxListed = 1000
-	// maxMonths limits the months of a calendar.
 	maxMonths = 120
 )
 
@@ -21,7 +19,6 @@ type month struct {
 	Weeks [][]day
 }
 
-// A day is a cell of the calendar. It is zero outside of the month.
 type day struct {
 	Number int
 	Link   string // first capture of the day
@@ -72,7 +69,6 @@ func (s *Server) captures(w http.ResponseWriter, r *http.Request) {
 // A band tells that a page is a capture. The links are "" if they lead nowhere.
 type band struct{ Time, Live, Earlier, Later, All string }
 
-// putBand writes the band of a page that was replayed from the archive.
 func (p *page) putBand() {
 	p.conversation.mu.Lock()
 	captured := p.conversation.captured
@@ -143,7 +139,6 @@ type archivedURL struct {
 	Count                            int
 }
 
-// maxCounted limits the captures of a URL that the list of the archive counts.
 const maxCounted = 100
 
 func (s *Server) archivedHosts(urls []string) []archivedHost {

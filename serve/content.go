@@ -56,7 +56,6 @@ func (s *Server) content(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// verifyUntrusted returns the address of a request for untrusted content, or refuses the request.
 func (s *Server) verifyUntrusted(w http.ResponseWriter, r *http.Request) (address, bool) {
 	setUntrustedHeaders(w, r)
 	a, err := s.verify(r.URL.Query())
@@ -66,7 +65,6 @@ func (s *Server) verifyUntrusted(w http.ResponseWriter, r *http.Request) (addres
 	return a, err == nil
 }
 
-// retrieve performs a request and passes its response to pass. Errors become an error response.
 func (s *Server) retrieve(w http.ResponseWriter, r *http.Request, a address, req *fetch.Request,
 	pass func(*fetch.Response)) {
 	done, err := s.acquire(r.Context())
@@ -93,7 +91,6 @@ func refuse(w http.ResponseWriter, err error) {
 	http.Error(w, fetch.Printable(err.Error()), status)
 }
 
-// write sends a response. Links in HTML and CSS are rewritten to URLs of the server.
 func (s *Server) write(w http.ResponseWriter, r *http.Request, a address, resp *fetch.Response) {
 	kind, body, err := document(resp)
 	if err != nil {
@@ -270,7 +267,6 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// attach sends a response as a file with a name, which the browser saves.
 func attach(w http.ResponseWriter, resp *fetch.Response, name string) {
 	status := fetchhttp.Describe(w.Header(), resp)
 	disposition := mime.FormatMediaType("attachment", map[string]string{"filename": name})

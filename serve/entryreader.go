@@ -12,7 +12,6 @@ import (
 // maxUnsent is how long written entries are kept back if the next one is late.
 const maxUnsent = 50 * time.Millisecond
 
-// An entryReader reads the first entries before the others.
 type entryReader struct {
 	entries  <-chan readEntry // closed at the end
 	stop     func()
@@ -75,7 +74,6 @@ func (in *entryReader) peek(n int, patience <-chan time.Time) {
 	}
 }
 
-// all yields all entries. It calls flush if one is late.
 func (in *entryReader) all(flush func()) iter.Seq[fetch.Entry] {
 	return func(yield func(fetch.Entry) bool) {
 		for _, e := range in.first {

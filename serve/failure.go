@@ -99,14 +99,12 @@ func (p *page) fail(err error) {
 	p.put("failure", f)
 }
 
-// capitalized returns a text in ASCII with a capital first letter.
 func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 func (p *page) writeTrouble(err error) {
 	p.put("trouble", messageOf(err))
 }
 
-// putError writes an error of a file of the user or of an archive, if there is one.
 func (p *page) putError(err error) {
 	if err != nil {
 		p.put("broken", fetch.Printable(err.Error()))

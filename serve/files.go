@@ -16,7 +16,6 @@ func createFile(name string, text []byte) error {
 	return fill(f, text)
 }
 
-// fill writes and closes a new file, or removes it.
 func fill(f *os.File, text []byte) error {
 	_, err := f.Write(text)
 	if err == nil {

@@ -34,7 +34,6 @@ func parseForm(w http.ResponseWriter, r *http.Request, name string) bool {
 	return true
 }
 
-// A field is a hidden form field.
 type field struct{ Name, Value string }
 
 func (p *page) isSearchable() bool {
@@ -49,7 +48,6 @@ func (s *Server) box(a address, label, id string) *searchBox {
 	return &searchBox{Action: "/search", Fields: s.hiddenFields(a), Label: label, ID: id}
 }
 
-// hiddenFields returns the signed address for a form.
 func (s *Server) hiddenFields(a address) []field {
 	var list []field
 	for name, values := range s.query(a) {
@@ -160,7 +158,6 @@ func (s *Server) attributes(a address) string {
 	return s.link("/view", a)
 }
 
-// views writes links to the representations of a resource, from its Gopher+ attributes.
 func (p *page) views(resp *fetch.Response) {
 	g, err := uri.ParseGopher(resp.URL)
 	if err != nil || !g.HasPlus || len(resp.Header["Views"]) == 0 {

@@ -21,7 +21,6 @@ const gemtextType = "text/gemini"
 
 const maxSections = 200
 
-// A section is a heading in the table of contents. Level is that of the HTML heading.
 type section struct {
 	Level    int
 	Name, ID string
@@ -38,11 +37,9 @@ type gemtextLink struct {
 
 type gemtextPage struct {
 	*page
-	open  string // name of the open block: "list", "quote", "verbatim" or ""
-	boxes int
-	// titled reports that the first heading is the title of the page.
-	titled bool
-	// started reports that something has been written.
+	open    string // name of the open block: "list", "quote", "verbatim" or ""
+	boxes   int
+	titled  bool
 	started bool
 	// dated has the links of a feed of gemtext: those whose names begin with a date.
 	dated *reading
@@ -160,7 +157,6 @@ func datedName(name string) (day time.Time, title string, ok bool) {
 
 var imageTypes = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg"}
 
-// link returns the link of a link line. A link that cannot be parsed is shown as text.
 func (g *gemtextPage) link(line gemtext.Line) gemtextLink {
 	name := readable([]byte(line.Name))
 	out := gemtextLink{Name: cmp.Or(name, readable([]byte(line.Target)))}

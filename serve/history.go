@@ -171,7 +171,6 @@ func (h *history) save() error {
 	return replaceFile(h.file, text)
 }
 
-// all returns at most n visits, most recent first.
 func (h *history) all(n int) ([]visit, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -223,8 +222,6 @@ func (s *Server) visits(n int) ([]visitRow, error) {
 	return rows, err
 }
 
-// completions returns the URLs that the address bar suggests: bookmarks, and the latest visits to
-// each page.
 func (s *Server) completions() []visitRow {
 	seen := make(map[string]bool)
 	var rows []visitRow

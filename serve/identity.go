@@ -162,7 +162,6 @@ func (i *identities) uses() (map[uri.Origin]string, error) {
 	return uses, lines.Err()
 }
 
-// use makes the server get an identity from now on, or none if the name is "".
 func (i *identities) use(server uri.Origin, name string) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -192,7 +191,6 @@ func serverURL(o uri.Origin) string {
 	return u.String()
 }
 
-// of returns the identity that a server gets. Its name is "" if there is none.
 func (i *identities) of(server uri.Origin) (identity, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -12,8 +12,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// withIdentity adds to the context of a request to an address the identity that the user chose for its
-// server.
 func (s *Server) withIdentity(ctx context.Context, a address) (context.Context, error) {
 	if a.foreign || !s.Client.Traits(a.url).Identities {
 		return ctx, nil
@@ -28,8 +26,6 @@ func (s *Server) withIdentity(ctx context.Context, a address) (context.Context, 
 	return context.WithValue(ctx, identityKey{}, id.cert), nil
 }
 
-// identityLink returns the link to the page that chooses the identity for an address, and the name of
-// the current one. They are "" if its scheme has no identities.
 func (s *Server) identityLink(a address) (link, name string) {
 	if s.Identities == "" || !s.Client.Traits(a.url).Identities {
 		return "", ""
@@ -41,10 +37,8 @@ func (s *Server) identityLink(a address) (link, name string) {
 	return s.link("/identities", a), name
 }
 
-// maxChoices limits the identities on the page of a server that asks for one.
 const maxChoices = 5
 
-// identityChoices returns the identities to choose for the server of an address.
 func (s *Server) identityChoices(a address) []identityRow {
 	list, _ := s.identities.list()
 	var rows []identityRow
@@ -64,8 +58,6 @@ type identityRow struct {
 	Now    bool    // used for it
 }
 
-// showIdentities serves the list of identities, to choose one for the server of an address if the
-// request has one.
 func (s *Server) showIdentities(w http.ResponseWriter, r *http.Request) {
 	a := address{}
 	if r.URL.Query().Has("u") {

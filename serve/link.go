@@ -30,7 +30,6 @@ type address struct {
 // maxURL limits a URL in a link, in bytes. Browsers do not accept longer ones.
 const maxURL = 128 << 10
 
-// to returns the address of a link to u on the page a.
 func (a address) to(u uri.URI) address {
 	return address{url: u.WithoutPassword(), from: a.url.WithoutPassword(), at: a.at, live: a.live,
 		foreign: a.foreign || u.Origin() != a.url.Origin()}
@@ -44,7 +43,6 @@ func (s *Server) link(path string, a address) string {
 	return path + "?" + s.query(a).Encode()
 }
 
-// linkTo returns the link to the page of a, or "" if a has no URL.
 func (s *Server) linkTo(a address) string {
 	if a.url.IsZero() {
 		return ""

@@ -27,7 +27,6 @@ const (
 	asThreads = "threads"
 )
 
-// A layout has the templates of a listing.
 type layout struct{ head, row, end string }
 
 var layouts = map[string]layout{
@@ -101,7 +100,6 @@ func (p *page) listing(resp *fetch.Response) {
 	}{l.shown, l.total, l.filter != "", fetch.Printable(l.words), l.same})
 }
 
-// leaveOut removes the columns in which all entries have the same value.
 func (l *listing) leaveOut(entries []fetch.Entry) {
 	if len(entries) < 2 || l.layout == asThreads {
 		return
@@ -131,7 +129,6 @@ func dateText(t time.Time) string {
 	return t.UTC().Format(minuteForm)
 }
 
-// inspect chooses the columns and the applicable layouts by the facts of the first entries.
 func (l *listing) inspect(first []fetch.Entry) {
 	has := make(map[string]bool)
 	articles := false
@@ -171,7 +168,6 @@ func (l *listing) choose(wanted string) {
 	}
 }
 
-// query returns the link to this page with some query values replaced.
 func (l *listing) query(change ...string) string {
 	q := url.Values{}
 	for name, values := range l.p.r.URL.Query() {

@@ -7,7 +7,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// logins holds the credentials that the user entered, until the program ends.
 type logins struct {
 	mu  sync.Mutex
 	all map[uri.Origin]uri.URI // a URL with the login
@@ -15,7 +14,6 @@ type logins struct {
 
 const maxLogins = 1000
 
-// take stores the login of u, and returns u without the password.
 func (l *logins) take(u uri.URI) uri.URI {
 	if _, ok := u.Password(); !ok {
 		return u

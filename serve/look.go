@@ -11,10 +11,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// hues is the number of hues of hosts in the style sheet.
 const hues = 12
 
-// hue returns the class of the hue of a host, or "" for a URL without one.
 func hue(u uri.URI) string {
 	if u.Host() == "" {
 		return ""
@@ -29,7 +27,6 @@ const serif, sans = "serif", "sans"
 
 func faceCookie(r *http.Request) string { return cookie(r) + "-face" }
 
-// look returns the classes of the page, and the typeface that it does not have.
 func (p *page) look() (class, other string) {
 	class = hue(p.here.url)
 	if c, err := p.r.Cookie(faceCookie(p.r)); err == nil && c.Value == serif {
@@ -38,7 +35,6 @@ func (p *page) look() (class, other string) {
 	return class, serif
 }
 
-// chooseFace stores the typeface for texts, and shows the page again.
 func (s *Server) chooseFace(w http.ResponseWriter, r *http.Request) {
 	if !parseForm(w, r, "form") {
 		return

@@ -33,7 +33,6 @@ func (p *page) marc(r io.Reader, name string, size int64) error {
 	return nil
 }
 
-// marcText returns the leading MARC records of content as text, and the bytes after them.
 func marcText(content []byte) (text string, rest []byte) {
 	var b strings.Builder
 	for len(content) >= 5 {

@@ -123,13 +123,11 @@ func (m *mementos) link(i int, rel string) string {
 	return fmt.Sprintf(`<%s>; rel="%s"; datetime="%s"`, m.url(i), rel, m.stated(i))
 }
 
-// originals returns the links to the URL itself and to its TimeGate.
 func (m *mementos) originals() []string {
 	return []string{fmt.Sprintf(`<%s>; rel="original"`, m.of),
 		fmt.Sprintf(`<%s/timegate/%s>; rel="timegate"`, m.base, m.of)}
 }
 
-// setLinks sets the Link field of the response for the capture at an index, or for none.
 func (m *mementos) setLinks(h http.Header, at int) {
 	last := len(m.times) - 1
 	links := append(m.originals(),

@@ -49,14 +49,11 @@ func (l *listing) heading(key, title string, number bool) heading {
 	return h
 }
 
-// compareNames orders the entries of a directory: directories first, then by name without regard to
-// case.
 func compareNames(a, b fetch.Entry) int {
 	return cmp.Or(compareLast(a.Kind != fetch.EntryListing, b.Kind != fetch.EntryListing),
 		strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), strings.Compare(a.Name, b.Name))
 }
 
-// compareLast orders what is last after what is not.
 func compareLast(a, b bool) int {
 	switch {
 	case a == b:
@@ -67,7 +64,6 @@ func compareLast(a, b bool) int {
 	return -1
 }
 
-// A sortable entry has its facts, which are parsed once.
 type sortable struct {
 	fetch.Entry
 	facts fetch.Facts

@@ -240,7 +240,6 @@ func fields(header map[string][]string) facts {
 	return list[:min(len(list), maxFields)]
 }
 
-// up returns the link to the parent directory by the URL path, or "" if there is none.
 func (s *Server) up(a address) string {
 	u := a.url
 	if !s.Client.Traits(u).Tree {
@@ -266,8 +265,6 @@ func (s *Server) directory(a address, path string) string {
 
 const maxCrumbs = 20
 
-// crumbs returns the directories above a, by the URL path. There are none for a scheme without
-// directories, and above the root.
 func (s *Server) crumbs(a address) []fact {
 	if !s.Client.Traits(a.url).Tree {
 		return nil
@@ -297,13 +294,10 @@ func (s *Server) crumbs(a address) []fact {
 const (
 	// maxDelay is how long a page waits for the response before it is begun. Until then, the status
 	// code can depend on the result.
-	maxDelay = 400 * time.Millisecond
-	// progressInterval is the interval at which a waiting page shows the latest line of the
-	// conversation.
+	maxDelay         = 400 * time.Millisecond
 	progressInterval = time.Second
 )
 
-// fetch retrieves the resource of the page.
 func (p *page) fetch(ctx context.Context, req *fetch.Request) (resp *fetch.Response, err error) {
 	p.await(func() {
 		resp, err = p.s.do(context.WithValue(ctx, conversationKey{}, p.conversation), p.address, req)

@@ -15,7 +15,6 @@ import (
 )
 
 const (
-	// maxNested limits the messages in messages that a link can name.
 	maxNested = 8
 	// maxListedParts and maxPictures limit what the page of a message lists and shows.
 	maxListedParts = 200
@@ -58,14 +57,12 @@ func openPart(resp *fetch.Response, path string) error {
 	return nil
 }
 
-// A partRow is a part of a message in the form that templates show.
 type partRow struct {
 	Name, Type, Size string
 	Link, Download   string
 	Picture          string // the link to the picture, "" if it is none
 }
 
-// parts lists the parts of a message that is more than a text. The message may be cut.
 func (p *page) parts(text []byte, cut bool) {
 	var rows []partRow
 	pictures, more := 0, cut

@@ -51,7 +51,6 @@ const (
 	maxQueueRemaining = 365 * 24 * 60 * 60
 )
 
-// A queueHistory holds the latest samples of Options.Queue.
 type queueHistory struct {
 	mu      sync.Mutex
 	samples []QueueSample      // oldest first; only the last one has workers
@@ -187,7 +186,6 @@ func remainingText(seconds float64) string {
 	return (time.Duration(max(seconds, 0)) * time.Second).String()
 }
 
-// A chart is the graph of the rate over time, in the form that the template shows.
 type chart struct {
 	Range       string
 	First, Last string // times

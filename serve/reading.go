@@ -36,7 +36,6 @@ func (r *reading) add(u uri.URI) {
 	}
 }
 
-// add stores a listing, and removes an earlier version of it.
 func (r *readings) add(next *reading) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

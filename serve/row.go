@@ -12,7 +12,6 @@ import (
 // maxDownloads limits the rows with a download link, so that long listings stay fast.
 const maxDownloads = 1000
 
-// A column shows the entry facts with one name.
 type column struct {
 	Key, Title string
 	Number     bool
@@ -50,7 +49,6 @@ func numberOf(facts fetch.Facts, name string) (float64, bool) {
 	return 0, false
 }
 
-// A row is an entry in the form that templates show.
 type row struct {
 	Icon, Kind  string
 	Name        string
@@ -148,7 +146,6 @@ func (l *listing) kind(e fetch.Entry, facts fetch.Facts) (icon, label string) {
 	return icon, label
 }
 
-// link sets the links of the row of an entry that has a URL, or the search box.
 func (l *listing) link(out *row, e fetch.Entry, facts fetch.Facts) {
 	a := l.p.here.to(e.URL)
 	if e.Kind == fetch.EntrySearch {
@@ -167,7 +164,6 @@ func (l *listing) link(out *row, e fetch.Entry, facts fetch.Facts) {
 	}
 }
 
-// line returns the columns of a row in a list, padded to a common width.
 func (l *listing) line(r row, facts fetch.Facts) string {
 	var b strings.Builder
 	if l.sizes {

@@ -57,8 +57,6 @@ func sentenceOf(err error, u uri.URI) (cause, advice string) {
 	return "", ""
 }
 
-// secure returns the text of and the link to the same resource in the scheme with TLS, at its default
-// port, or "" if there is no such scheme.
 func (p *page) secure() (text, link string) {
 	u := p.address.url
 	for _, scheme := range p.s.Client.Schemes() {

@@ -167,10 +167,8 @@ func (s *Server) AddressOnce(host string) string {
 	return plainWeb + host + "/?token=" + s.oneTimeTokens.add(struct{}{})
 }
 
-// newID returns a random name that cannot be guessed.
 func newID() string { return base64.RawURLEncoding.EncodeToString(random(24)) }
 
-// random returns n cryptographically random bytes.
 func random(n int) []byte {
 	b := make([]byte, n)
 	rand.Read(b) // rand.Read never fails

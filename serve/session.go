@@ -11,7 +11,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// isSession reports whether URLs of a scheme open interactive sessions.
 func (s *Server) isSession(scheme string) bool {
 	known, ok := s.Client.Scheme(scheme)
 	return ok && known.State() == "session"
@@ -47,7 +46,6 @@ func shellQuoted(u uri.URI) string {
 	return "'" + strings.ReplaceAll(fetch.Printable(u.Redacted()), "'", "%27") + "'"
 }
 
-// hostPort returns the host of a URL, with the port unless it is the default.
 func hostPort(u uri.URI) string {
 	if port := u.Port(0); port != 0 {
 		return net.JoinHostPort(u.Host(), strconv.Itoa(int(port)))
@@ -55,7 +53,6 @@ func hostPort(u uri.URI) string {
 	return u.Host()
 }
 
-// offer writes the page that asks whether to open a session. Nothing is sent to the host.
 func (p *page) offer() {
 	title := titleOf(p.address.url, p.s.Client.Traits(p.address.url))
 	p.begin(http.StatusOK, title)
@@ -92,7 +89,6 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request) {
 	p.end(nil)
 }
 
-// A key is an on-screen button for a key that keyboards may lack.
 type key struct{ Name, Label string }
 
 func keysOf(t fetch.Traits) []key {

@@ -17,7 +17,6 @@ import (
 //go:embed static
 var static embed.FS
 
-// An asset is a style sheet or a script of the pages.
 type asset struct {
 	kind          string
 	plain, zipped []byte

@@ -12,7 +12,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A submitted value is a form of a web page as the browser encoded it.
 type submitted struct {
 	kind string // the media type
 	data []byte

@@ -16,16 +16,13 @@ import (
 )
 
 const (
-	// maxSessions limits the number of open sessions.
 	maxSessions = 8
-	// idleTimeout limits how long a session may be without input and output.
 	idleTimeout = 30 * time.Minute
 	// maxMessage limits the size of a WebSocket message, in bytes. Pages split longer input.
 	maxMessage = 32 << 10
 	// maxPageDelay limits how long a page may take to accept a message, and to send its screen
 	// size.
-	maxPageDelay = 30 * time.Second
-	// maxColumns and maxRows limit the screen size.
+	maxPageDelay        = 30 * time.Second
 	maxColumns, maxRows = 500, 200
 )
 

@@ -164,7 +164,6 @@ func (p *page) pieces(line string) []piece {
 
 var shownHeader = []string{"From", "To", "Cc", "Newsgroups", "Subject", "Date", "Organization", "Followup-To"}
 
-// message writes a message: the head, the text, and its parts if it has others.
 func (p *page) message(resp *fetch.Response, r io.Reader) error {
 	text, readErr := io.ReadAll(io.LimitReader(r, maxCachedBody))
 	head, err := message.ReadHead(bytes.NewReader(text), 0)
@@ -203,7 +202,6 @@ func (p *page) message(resp *fetch.Response, r io.Reader) error {
 
 const maxGroups = 50
 
-// groups returns the newsgroups of an article, with links if the page is from a news server.
 func (p *page) groups(list string) []fact {
 	var facts []fact
 	for name := range strings.SplitSeq(list, ",") {
@@ -226,8 +224,6 @@ func (p *page) groups(list string) []fact {
 
 const maxReferences = 50
 
-// articleLink returns the link to the article with an ID, on the same news server if the page is
-// from one.
 func (p *page) articleLink(id string) string {
 	u, err := p.here.url.Article(strings.Trim(id, "<>"))
 	if err != nil {

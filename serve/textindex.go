@@ -36,14 +36,12 @@ type textIndex struct {
 	partial  bool // a limit was reached
 }
 
-// An indexedFile identifies a version of a file of an archive.
 type indexedFile struct {
 	Name     string    `json:"name"`
 	Size     int64     `json:"size"`
 	Modified time.Time `json:"modified"`
 }
 
-// An indexedDoc is a document with its title, which may be empty.
 type indexedDoc struct {
 	URL   string `json:"url"`
 	Title string `json:"title,omitempty"`
