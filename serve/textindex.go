@@ -56,13 +56,13 @@ type indexHead struct {
 
 const indexVersion = 1
 
-// splitWords calls f for each word of a text, in lower case. Characters of scripts without spaces
-// between words are words.
-func splitWords(text string, f func(word string)) {
+// splitWords calls f for each word of a text, in lower case, and its place in the text. Characters of
+// scripts without spaces between words are words.
+func splitWords(text string, f func(word string, from, to int)) {
 	start := -1
 	end := func(at int) {
 		if start >= 0 && at-start <= maxWord {
-			f(strings.ToLower(text[start:at]))
+			f(strings.ToLower(text[start:at]), start, at)
 		}
 		start = -1
 	}
@@ -70,7 +70,7 @@ func splitWords(text string, f func(word string)) {
 		switch {
 		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai):
 			end(i)
-			f(text[i : i+utf8.RuneLen(r)])
+			f(text[i:i+utf8.RuneLen(r)], i, i+utf8.RuneLen(r))
 		case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r):
 			if start < 0 {
 				start = i
@@ -89,7 +89,7 @@ func (x *textIndex) add(doc indexedDoc, text string) {
 	}
 	id := uint32(len(x.docs))
 	x.docs = append(x.docs, doc)
-	splitWords(doc.Title+"\n"+text, func(word string) {
+	splitWords(doc.Title+"\n"+text, func(word string, _, _ int) {
 		ids, ok := x.words[word]
 		switch {
 		case len(ids) > 0 && ids[len(ids)-1] == id:
@@ -106,7 +106,7 @@ func (x *textIndex) add(doc indexedDoc, text string) {
 func (x *textIndex) find(query string) []indexedDoc {
 	var ids []uint32
 	var words []string
-	splitWords(query, func(word string) {
+	splitWords(query, func(word string, _, _ int) {
 		if words = append(words, word); len(words) == 1 {
 			ids = slices.Clone(x.words[word])
 			return

@@ -21,7 +21,7 @@ func TestSplitWords(t *testing.T) {
 		"":                               "",
 	} {
 		var got []string
-		splitWords(text, func(word string) { got = append(got, word) })
+		splitWords(text, func(word string, _, _ int) { got = append(got, word) })
 		if strings.Join(got, " ") != want {
 			t.Errorf("%q has the words %q", text, got)
 		}
@@ -103,14 +103,49 @@ func FuzzReadIndex(f *testing.F) {
 	})
 }
 
-func TestExcerpts(t *testing.T) {
+// marks returns a text with brackets around the words of a query.
+func marks(text, query string) string {
+	var b strings.Builder
+	for _, m := range markWords(text, query) {
+		if m.Word {
+			m.Text = "[" + m.Text + "]"
+		}
+		b.WriteString(m.Text)
+	}
+	return b.String()
+}
+
+func TestExcerptsHaveAllWordsOfTheSearch(t *testing.T) {
 	t.Parallel()
-	text := strings.Repeat("äöü ", 100) + "a ripe Pear\nfell " + strings.Repeat("down ", 100)
-	before, match, after := excerpt(text, "pear zebra")
-	if match != "Pear" || !strings.HasPrefix(before, "… ") || !strings.HasSuffix(before, " ripe ") || !strings.HasPrefix(after, " fell down") || !strings.HasSuffix(after, " …") {
-		t.Errorf("%q, %q, %q", before, match, after)
+	far := strings.Repeat("äöü ", 100)
+	for _, tt := range []struct{ text, query, want string }{
+		{"In MARCH the\nconference begins, in march.", "march conference", "In [MARCH] the [conference] begins, in [march]."},
+		{"İ pear of Pears", "pear", "İ [pear] of Pears"},
+		{"梨は fruit", "梨", "[梨]は fruit"},
+		{"nothing", "pear", ""},
+		{far + "a ripe Pear " + far + "and an Apple " + far, "apple zebra pear", "… " + strings.Repeat("äöü ", 6) + "a ripe [Pear]" + strings.Repeat(" äöü", 7) +
+			" … " + strings.Repeat("äöü ", 6) + "and an [Apple]" + strings.Repeat(" äöü", 7) + " …"},
+	} {
+		if got := marks(excerpt(tt.text, tt.query), tt.query); got != tt.want {
+			t.Errorf("%.30q: %q, want %q", tt.text, got, tt.want)
+		}
 	}
-	if _, match, _ := excerpt("İ pear", "pear"); match != "pear" {
-		t.Errorf("the match is %q", match)
-	}
+}
+
+func FuzzExcerpt(f *testing.F) {
+	f.Add("a ripe pear", "pear ripe")
+	f.Add("梨は\xff İ", "は i̇")
+	f.Fuzz(func(t *testing.T, text, query string) {
+		e := excerpt(text, query)
+		if len(e) > 10*maxMarked*(excerptSize+maxWord) {
+			t.Errorf("the excerpt has %d bytes", len(e))
+		}
+		var b strings.Builder
+		for _, m := range markWords(e, query) {
+			b.WriteString(m.Text)
+		}
+		if b.String() != e {
+			t.Errorf("%q became %q", e, b.String())
+		}
+	})
 }

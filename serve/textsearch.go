@@ -20,7 +20,9 @@ import (
 const (
 	maxFound    = 100 // documents that a search shows
 	maxExcerpts = 20  // documents with an excerpt
-	excerptSize = 200 // bytes
+	maxMarked   = 10  // different words in an excerpt
+	excerptSize = 200 // bytes, more for many words
+	minAround   = 40  // bytes before and after a word
 )
 
 // indexFile returns the name of the index, which is next to the first file of the archive.
@@ -173,8 +175,8 @@ type Found struct {
 	URL      uri.URI
 	Title    string    // of the document, or ""
 	Captured time.Time // the latest capture
-	// Before, Match and After are an excerpt with the first of the words. The first results have one.
-	Before, Match, After string
+	// Excerpt has the words with the text around them. The first results have one.
+	Excerpt string
 }
 
 // Search returns the documents of the archive whose latest captures have all words, at most limit, and
@@ -199,7 +201,7 @@ func (s *Server) Search(ctx context.Context, words string, limit int, progress f
 		}
 		if i < maxExcerpts {
 			if _, text, ok := s.archivedText(ctx, u); ok {
-				f.Before, f.Match, f.After = excerpt(text, words)
+				f.Excerpt = excerpt(text, words)
 			}
 		}
 		found = append(found, f)
@@ -208,8 +210,8 @@ func (s *Server) Search(ctx context.Context, words string, limit int, progress f
 }
 
 type foundRow struct {
-	Title, URL, Link, Time string
-	Before, Match, After   string // of the excerpt
+	URL, Link, Time string
+	Title, Excerpt  []markedText
 }
 
 func (s *Server) searchText(w http.ResponseWriter, r *http.Request) {
@@ -235,10 +237,10 @@ func (s *Server) searchText(w http.ResponseWriter, r *http.Request) {
 	}
 	var rows []foundRow
 	for _, f := range found {
-		row := foundRow{Title: f.Title, URL: fetch.Printable(f.URL.Redacted()),
-			Link: s.link("/view", address{url: f.URL}), Before: f.Before, Match: f.Match, After: f.After}
-		if row.Title == "" {
-			row.Title, row.URL = row.URL, ""
+		row := foundRow{URL: fetch.Printable(f.URL.Redacted()), Link: s.link("/view", address{url: f.URL}),
+			Title: markWords(f.Title, words), Excerpt: markWords(f.Excerpt, words)}
+		if f.Title == "" {
+			row.Title, row.URL = []markedText{{Text: row.URL}}, ""
 		}
 		if !f.Captured.IsZero() {
 			row.Time = f.Captured.UTC().Format(minuteForm)
@@ -255,35 +257,55 @@ func (s *Server) searchText(w http.ResponseWriter, r *http.Request) {
 	}{fetch.Printable(words), rows, total, len(rows), total > len(rows), partial})
 }
 
-// excerpt returns the text around the first word of the query that it has.
-func excerpt(text, query string) (before, match, after string) {
+// excerpt returns the text around the first place of each word of the query.
+func excerpt(text, query string) string {
 	text = strings.Join(strings.Fields(text), " ")
-	lower := strings.ToLower(text)
-	if len(lower) != len(text) {
-		text = lower // the positions differ
-	}
-	at, length := -1, 0
-	splitWords(query, func(word string) {
-		if i := strings.Index(lower, word); at < 0 && i >= 0 {
-			at, length = i, len(word)
+	wanted := make(map[string]bool)
+	splitWords(query, func(word string, _, _ int) { wanted[word] = wanted[word] || len(wanted) < maxMarked })
+	var places [][2]int
+	splitWords(text, func(word string, from, to int) {
+		if wanted[word] {
+			places, wanted[word] = append(places, [2]int{from, to}), false
 		}
 	})
-	if at < 0 {
-		return "", "", ""
+	var b strings.Builder
+	end := 0
+	for _, place := range places {
+		around := max(excerptSize/2/len(places), minAround)
+		first, last := max(place[0]-around, end), max(min(place[1]+around, len(text)), end)
+		for first > end && !utf8.RuneStart(text[first]) {
+			first--
+		}
+		for last < len(text) && !utf8.RuneStart(text[last]) {
+			last++
+		}
+		if first > end {
+			b.WriteString(" … ")
+		}
+		b.WriteString(text[first:last])
+		end = last
 	}
-	first, last := max(0, at-excerptSize/2), min(len(text), at+length+excerptSize/2)
-	for first > 0 && !utf8.RuneStart(text[first]) {
-		first--
+	if end > 0 && end < len(text) {
+		b.WriteString(" …")
 	}
-	for last < len(text) && !utf8.RuneStart(text[last]) {
-		last++
-	}
-	before, match, after = text[first:at], text[at:at+length], text[at+length:last]
-	if first > 0 {
-		before = "… " + before
-	}
-	if last < len(text) {
-		after += " …"
-	}
-	return fetch.Printable(before), fetch.Printable(match), fetch.Printable(after)
+	return fetch.Printable(strings.Join(strings.Fields(b.String()), " "))
+}
+
+type markedText struct {
+	Text string
+	Word bool // of the search
+}
+
+// markWords splits a text at the words of the query.
+func markWords(text, query string) (list []markedText) {
+	wanted := make(map[string]bool)
+	splitWords(query, func(word string, _, _ int) { wanted[word] = true })
+	end := 0
+	splitWords(text, func(word string, from, to int) {
+		if wanted[word] {
+			list = append(list, markedText{Text: text[end:from]}, markedText{text[from:to], true})
+			end = to
+		}
+	})
+	return append(list, markedText{Text: text[end:]})
 }

@@ -92,11 +92,11 @@ func TestSearchInAnArchive(t *testing.T) {
 	}
 	u.get("/archive").want(t, http.StatusOK, `action="/archive/text"`)
 	p := u.get("/archive/text?words=PEARS")
-	p.want(t, http.StatusOK, "2 documents have all words.", "About &lt;b&gt;pears</a>", "<mark>", ">http://127.0.0.1:")
+	p.want(t, http.StatusOK, "2 documents have all words.", "About &lt;b&gt;<mark>pears</mark></a>", ">http://127.0.0.1:")
 	if strings.Index(p.text, "/pears") > strings.Index(p.text, "/plain") {
 		t.Error("the document with the word in its title is not the first")
 	}
-	u.get("/archive/text?words=apple+ripe").want(t, http.StatusOK, "1 document has all words.", "&lt;img src=x onerror=alert(1)&gt;", "<mark>apple</mark>")
+	u.get("/archive/text?words=apple+ripe").want(t, http.StatusOK, "1 document has all words.", "&lt;img src=x onerror=alert(1)&gt;", "A <mark>ripe</mark> pear", "<mark>apple</mark>")
 	u.get("/archive/text?words=m%C3%BCssen").want(t, http.StatusOK, "1 document has")
 	u.get("/archive/text?words=gru%C5%A1ka").want(t, http.StatusOK, "1 document has")
 	u.get("/archive/text?words=quinces").want(t, http.StatusOK, "1 document has", "gopher://")

@@ -351,7 +351,7 @@ func (t *tools) search(ctx context.Context, in searchInput) (*result, error) {
 			total-- // it was a file of the user
 			continue
 		}
-		hits = append(hits, hit{f.URL.Redacted(), f.Title, f.Captured.UTC(), f.Before + f.Match + f.After})
+		hits = append(hits, hit{f.URL.Redacted(), f.Title, f.Captured.UTC(), f.Excerpt})
 	}
 	return texts(struct {
 		Total   int   `json:"total"`
