@@ -30,16 +30,12 @@ func (s *Server) content(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if c := s.bodies.get(a.cacheID); a.cacheID != "" && c != nil {
-		a.foreign = a.foreign || c.url.Origin() != a.url.Origin()
-		a.url = c.url
-		resp := &fetch.Response{Meta: c.meta, URL: c.url, Body: io.NopCloser(bytes.NewReader(c.data))}
-		if a.part != c.part {
-			if err := openPart(resp, strings.TrimPrefix(a.part, c.part+".")); err != nil {
-				refuse(w, err)
-				return
-			}
-		}
+	if resp, err := s.cached(a); err != nil {
+		refuse(w, err)
+		return
+	} else if resp != nil {
+		a.foreign = a.foreign || resp.URL.Origin() != a.url.Origin()
+		a.url = resp.URL
 		s.write(w, r, a, resp)
 		return
 	}
@@ -54,6 +50,19 @@ func (s *Server) content(w http.ResponseWriter, r *http.Request) {
 		a.url = resp.URL.WithoutPassword()
 		s.write(w, r, a, resp)
 	})
+}
+
+// cached returns the cached body of an address, or the part of it. It returns nil if there is none.
+func (s *Server) cached(a address) (*fetch.Response, error) {
+	c := s.bodies.get(a.cacheID)
+	if c == nil {
+		return nil, nil
+	}
+	resp := &fetch.Response{Meta: c.meta, URL: c.url, Body: io.NopCloser(bytes.NewReader(c.data))}
+	if a.part == c.part {
+		return resp, nil
+	}
+	return resp, openPart(resp, strings.TrimPrefix(a.part, c.part+"."))
 }
 
 func (s *Server) verifyUntrusted(w http.ResponseWriter, r *http.Request) (address, bool) {
@@ -224,8 +233,10 @@ func (s *Server) convert(a address) func(fetch.Entry) (string, bool) {
 			return "#" + fragment, true
 		case e.URL.IsData() && links.Requisite(e.Rel):
 			return "", false // data: URLs contain the resource
-		case e.Rel == "script", a.part != "" && links.Requisite(e.Rel): // a mail loads nothing
+		case e.Rel == "script":
 			return "#", true
+		case a.part != "" && links.Requisite(e.Rel): // a mail loads nothing but its own parts
+			return s.pictureLink(a, e.URL), true
 		case links.Requisite(e.Rel):
 			return s.link("/content", a.to(e.URL)), true
 		}

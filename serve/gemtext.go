@@ -47,9 +47,11 @@ type gemtextPage struct {
 
 func (p *page) gemtext(r *bufio.Reader, resp *fetch.Response) error {
 	first, _ := r.Peek(r.Buffered())
-	dated, _ := datedItems(bytes.NewReader(first), p.here)
-	if len(dated) > 0 {
-		p.put("tools", tools{Follow: p.followForm(resp)})
+	for line := range gemtext.Lines(bytes.NewReader(first), false) {
+		if _, _, ok := datedName(line.Name); ok && resp.Entries != nil {
+			p.put("tools", tools{Follow: p.followForm(resp)})
+			break
+		}
 	}
 	limited := &io.LimitedReader{R: decodeText(r, resp.ContentType), N: maxText}
 	g := &gemtextPage{page: p, dated: newReading(p.here)}

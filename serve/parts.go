@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"cmp"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/message"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
 const (
@@ -32,11 +34,10 @@ func openPart(resp *fetch.Response, path string) error {
 	}
 	content := io.Reader(resp.Body)
 	for number := range strings.SplitSeq(path, ".") {
-		n, err := strconv.Atoi(number)
-		if err != nil || !isMessage(kind) {
+		if !isMessage(kind) {
 			return &fetch.Error{Code: fetch.ErrNotFound, Err: message.ErrNoPart}
 		}
-		p, err := message.OpenPart(content, n)
+		p, err := openOne(content, number)
 		switch {
 		case errors.Is(err, message.ErrNoPart):
 			return &fetch.Error{Code: fetch.ErrNotFound, Err: err}
@@ -55,6 +56,35 @@ func openPart(resp *fetch.Response, path string) error {
 		io.Closer
 	}{content, resp.Body}
 	return nil
+}
+
+// openOne opens a part by its number, or by its Content-ID in hexadecimal after an "x".
+func openOne(content io.Reader, name string) (*message.Part, error) {
+	if text, ok := strings.CutPrefix(name, "x"); ok {
+		if id, err := hex.DecodeString(text); err == nil && len(id) > 0 {
+			return message.OpenContentID(content, string(id))
+		}
+	}
+	n, err := strconv.Atoi(name)
+	if err != nil {
+		return nil, message.ErrNoPart
+	}
+	return message.OpenPart(content, n)
+}
+
+// pictureLink returns the link to the part of the same message with the Content-ID of a URL (RFC 2392), or
+// "#" for other URLs. Page is the address of a part.
+func (s *Server) pictureLink(page address, u uri.URI) string {
+	c, err := uri.ParseCID(u)
+	if err != nil {
+		return "#"
+	}
+	if own := s.bodies.get(page.cacheID); own != nil && own.part == page.part {
+		page.cacheID = "" // that of the page alone
+	}
+	path := page.part[:strings.LastIndexByte(page.part, '.')+1]
+	page.part = path + "x" + hex.EncodeToString([]byte(c.ContentID))
+	return s.link("/content", page)
 }
 
 type partRow struct {

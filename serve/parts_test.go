@@ -2,8 +2,11 @@ package serve_test
 
 import (
 	"encoding/base64"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,11 +32,12 @@ The text.
 --B
 Content-Type: text/html
 
-<p>The page.<img src="http://tracker.test/x.png"><a href="http://other.test/">link</a>
+<p>The page.<img src="http://tracker.test/x.png"><img src="cid:pear%2B1@x"><img src="cid:absent@x"><a href="http://other.test/">link</a>
 --B
 Content-Type: image/png; name="pear.png"
 Content-Transfer-Encoding: base64
 Content-Disposition: attachment
+Content-ID: <pear+1@x>
 
 `+base64.StdEncoding.EncodeToString([]byte(picture))+`
 --B
@@ -45,6 +49,15 @@ Content-Type: multipart/mixed; boundary=C
 --C
 
 Inner text.
+--C
+Content-Type: text/html
+
+<img src="cid:pear+1@x"><img src="cid:inner@x">
+--C
+Content-Type: image/gif
+Content-ID: <inner@x>
+
+GIF89a
 --C
 Content-Type: text/csv; name=t.csv
 Content-Transfer-Encoding: quoted-printable
@@ -87,10 +100,17 @@ func TestPartsOfMessages(t *testing.T) {
 			frame := u.get(html.find(t, "/content?"))
 			frame.want(t, http.StatusOK, "The page.", "/view?")
 			frame.without(t, "tracker.test")
+			if got := u.get(frame.find(t, "/content?", "p=x706561722b314078")); got.text != picture || got.header.Get("Content-Type") != "image/png" {
+				t.Errorf("the picture of the page is %q", got.text)
+			}
+			u.get(frame.find(t, "/content?", "p=x616273656e744078")).want(t, http.StatusNotFound)
 			inner := u.get(p.find(t, "/view?", "p=4"))
 			inner.want(t, http.StatusOK, "Inner text.", "t.csv")
-			u.get(inner.find(t, "/view?", "p=4.2")).want(t, http.StatusOK, "a,b")
-			for _, path := range []string{"5", "0", "x", "1.1", "4.3", "4.2.1", "4.4.4.4.4.4.4.4.4.4"} {
+			innerFrame := u.get(u.get(inner.find(t, "/view?", "p=4.2")).find(t, "/content?"))
+			u.get(innerFrame.find(t, "/content?", "p=4.x696e6e65724078")).want(t, http.StatusOK, "GIF89a")
+			u.get(innerFrame.find(t, "/content?", "p=4.x706561722b314078")).want(t, http.StatusNotFound) // of the outer message
+			u.get(inner.find(t, "/view?", "p=4.4")).want(t, http.StatusOK, "a,b")
+			for _, path := range []string{"5", "0", "x", "1.1", "4.5", "4.4.1", "x", "x00", "xzz", "4.4.4.4.4.4.4.4.4.4"} {
 				u.get(strings.Replace(p.find(t, "/view?", "p=3"), "p=3", "p="+path, 1)).want(t, http.StatusNotFound)
 			}
 		})
@@ -113,4 +133,32 @@ func TestMailboxesSayWhoWroteAndWhatIsUnread(t *testing.T) {
 	u.readMail()
 	p := u.open("imap://joe;AUTH=*:secret@" + s.Addr + "/INBOX")
 	p.want(t, http.StatusOK, "Unread: ", "Pears", "Ann &lt;ann@x.example&gt;", "2024-09-02 10:00", " bytes\"")
+}
+
+// The parts of a message that is shown, and its pictures, need no further request.
+func TestPartsOfAShownMessageAreNotRetrievedAgain(t *testing.T) {
+	t.Parallel()
+	var gone atomic.Bool
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if gone.Load() {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "message/rfc822")
+		io.WriteString(w, mail)
+	}))
+	t.Cleanup(s.Close)
+	u := start(t)
+	p := u.open(s.URL)
+	direct := u.get(strings.Replace(p.url, "/view?", "/view?p=2&", 1)) // typed: the message is retrieved for it
+	gone.Store(true)
+	html := u.get(p.find(t, "/view?", "p=2"))
+	html.want(t, http.StatusOK, "<iframe")
+	if got := u.get(u.get(html.find(t, "/content?")).find(t, "/content?", "p=x706561722b314078")); got.text != picture {
+		t.Errorf("the picture is %q", got.text)
+	}
+	gone.Store(false)
+	if got := u.get(u.get(direct.find(t, "/content?")).find(t, "/content?", "p=x706561722b314078")); got.text != picture {
+		t.Errorf("the picture is %q", got.text)
+	}
 }

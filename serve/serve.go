@@ -243,6 +243,9 @@ func (s *Server) do(ctx context.Context, a address, req *fetch.Request) (*fetch.
 	if a.part == "" {
 		return c.Do(ctx, req)
 	}
+	if resp, err := s.cached(a); resp != nil {
+		return resp, err
+	}
 	req.Range, req.Ranges, req.IfChanged = fetch.Range{}, nil, fetch.Validator{}
 	resp, err := c.Do(ctx, req)
 	if err != nil {

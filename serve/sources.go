@@ -13,8 +13,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/links"
-	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/codec/gemtext"
 )
 
 // maxEntries limits the entries of a followed listing. Newsgroups begin with the oldest.
@@ -63,8 +61,8 @@ func (s *Server) itemsOf(ctx context.Context, a address) ([]item, error) {
 }
 
 func readItems(resp *fetch.Response, here address) ([]item, error) {
-	if resp.Kind == fetch.KindListing && resp.Entries != nil {
-		return listedItems(resp.Entries, here)
+	if resp.Entries != nil { // a listing or gemtext
+		return listedItems(resp.Entries, here, resp.Kind == fetch.KindObject)
 	}
 	kind, body, err := document(resp)
 	switch {
@@ -72,14 +70,13 @@ func readItems(resp *fetch.Response, here address) ([]item, error) {
 		return nil, err
 	case isFeed(kind, body):
 		return feedItems(body, here)
-	case kind == gemtextType:
-		return datedItems(decodeText(io.LimitReader(body, maxText), resp.ContentType), here)
 	}
 	return nil, &fetch.Error{Code: fetch.ErrNotRetrievable,
 		Err: errors.New("the page is neither a feed nor a listing")}
 }
 
-func listedItems(entries iter.Seq2[fetch.Entry, error], here address) (items []item, err error) {
+// listedItems returns the entries of a page, or only those whose names begin with a date.
+func listedItems(entries iter.Seq2[fetch.Entry, error], here address, dated bool) (items []item, err error) {
 	read := 0
 	for e, err := range entries {
 		if err != nil {
@@ -93,10 +90,13 @@ func listedItems(entries iter.Seq2[fetch.Entry, error], here address) (items []i
 			continue
 		}
 		it := item{fetch.Printable(e.Name), here.to(e.URL), dateOf(e)}
-		if it.date.IsZero() {
-			it.date, it.title, _ = datedName(it.title)
+		day, title, ok := datedName(it.title)
+		if ok && it.date.IsZero() {
+			it.date, it.title = day, title
 		}
-		items = append(items, it)
+		if ok || !dated {
+			items = append(items, it)
+		}
 	}
 	return items, nil
 }
@@ -113,22 +113,4 @@ func feedItems(r io.Reader, here address) (items []item, err error) {
 		items = append(items, it)
 	}
 	return items, err
-}
-
-// datedItems returns the dated links of gemtext.
-func datedItems(r io.Reader, here address) (items []item, err error) {
-	for line, err := range gemtext.Lines(r, false) {
-		if err != nil {
-			return items, err
-		}
-		if line.Kind != gemtext.Link || line.Cut || len(items) == maxEntries {
-			continue
-		}
-		day, title, ok := datedName(readable([]byte(line.Name)))
-		ref, err := uri.ParseRef(line.Target)
-		if u := here.url.Resolve(ref); ok && err == nil && u.IsAbs() {
-			items = append(items, item{title, here.to(u), day})
-		}
-	}
-	return items, nil
 }

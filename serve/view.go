@@ -267,7 +267,8 @@ func (p *page) object(resp *fetch.Response) {
 // frameLink returns the link that a frame loads the body from. Small bodies are cached for it.
 func (p *page) frameLink(resp *fetch.Response, body io.Reader) string {
 	a := p.address
-	if resp.Size <= maxCachedBody {
+	hasWhole := a.part != "" && p.s.bodies.get(a.cacheID) != nil // the message of the part
+	if !hasWhole && resp.Size <= maxCachedBody {
 		data, err := io.ReadAll(io.LimitReader(body, maxCachedBody+1))
 		if err == nil && len(data) <= maxCachedBody {
 			a.cacheID = p.s.bodies.add(resp.URL.WithoutPassword(), a.part, resp.Meta, data)
