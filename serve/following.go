@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -144,31 +145,17 @@ func (h *history) update(u uri.URI, items []item, problem string) error {
 	return h.append(src.line())
 }
 
-// readAll marks all items of the sources as read.
-func (h *history) readAll() error {
+// changeSources changes all sources, and writes the file.
+func (h *history) changeSources(change func(*source)) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.load(); err != nil {
 		return err
 	}
 	for _, src := range h.sources {
-		known := make(map[string]knownItem) // the other one is shared with copies
-		for key, k := range src.known {
-			k.Read = true
-			known[key] = k
-		}
-		src.known = known
+		change(src)
 	}
 	return h.save()
-}
-
-// forgetUpdates makes all sources due.
-func (h *history) forgetUpdates() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, src := range h.sources {
-		src.updated = time.Time{}
-	}
 }
 
 // update retrieves the sources that are due. It calls progress for each, and ends all retrievals before it
@@ -279,8 +266,8 @@ func (s *Server) news() (news []newsRow, sources []sourceRow, err error) {
 			if unread {
 				row.Unread++
 			}
-			news = append(news, newsRow{Title: it.title, Link: s.linkTo(it.address), Date: dayOf(it.date),
-				Source: row.Title, Unread: unread, date: it.date})
+			day, _, _ := strings.Cut(dateText(it.date), " ")
+			news = append(news, newsRow{it.title, s.linkTo(it.address), day, row.Title, unread, it.date})
 		}
 		sources = append(sources, row)
 	}
@@ -288,29 +275,24 @@ func (s *Server) news() (news []newsRow, sources []sourceRow, err error) {
 	return news[:min(len(news), maxNews)], sources, err
 }
 
-func dayOf(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.DateOnly)
-}
-
 // changeFollowing marks all items as read, or makes the next page update all sources.
 func (s *Server) changeFollowing(w http.ResponseWriter, r *http.Request) {
 	if !parseForm(w, r, "form") {
 		return
 	}
-	var err error
-	if r.PostForm.Has("read") {
-		err = s.history.readAll()
-	} else {
-		s.history.forgetUpdates()
-	}
+	err := s.history.changeSources(func(src *source) {
+		if !r.PostForm.Has("read") {
+			src.updated = time.Time{}
+			return
+		}
+		src.known = maps.Clone(src.known) // the other one is shared with copies
+		for key, k := range src.known {
+			k.Read = true
+			src.known[key] = k
+		}
+	})
 	s.afterChange(w, r, err, "/following")
 }
-
-func (s *Server) follow(w http.ResponseWriter, r *http.Request)   { s.setFollowed(w, r, true) }
-func (s *Server) unfollow(w http.ResponseWriter, r *http.Request) { s.setFollowed(w, r, false) }
 
 func (s *Server) setFollowed(w http.ResponseWriter, r *http.Request, on bool) {
 	s.changeMarks(w, r, func(a address) error {
