@@ -66,7 +66,6 @@ func (s *Server) captures(w http.ResponseWriter, r *http.Request) {
 	p.end(nil)
 }
 
-// A band tells that a page is a capture. The links are "" if they lead nowhere.
 type band struct{ Time, Live, Earlier, Later, All string }
 
 func (p *page) putBand() {
@@ -97,7 +96,6 @@ func (p *page) putBand() {
 	p.put("band", b)
 }
 
-// calendar returns the months that have captures. The times must be sorted.
 func (s *Server) calendar(a address, times []time.Time) []month {
 	var list []month
 	for len(times) > 0 && len(list) < maxMonths {
@@ -133,7 +131,6 @@ type archivedHost struct {
 	URLs []archivedURL
 }
 
-// An archivedURL is a URL in the archive. Time and What are those of its latest capture.
 type archivedURL struct {
 	Path, Link, Captures, Time, What string
 	Count                            int

@@ -60,7 +60,6 @@ func dateOf(e fetch.Entry) time.Time {
 	return e.ModTime
 }
 
-// peek reads entries until first has n of them, or until patience is over.
 func (in *entryReader) peek(n int, patience <-chan time.Time) {
 	for len(in.first) < n && !in.complete {
 		select {

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,6 @@ const (
 	updateTimeout = 30 * time.Second
 )
 
-// The values of historyLine.Follow.
 const follows, unfollows = "yes", "no"
 
 // A source is a page that the user follows: a feed, a gemlog, a newsgroup or a menu.
@@ -39,7 +39,6 @@ type source struct {
 	problem string // a sentence
 }
 
-// A knownItem is an item of the last update.
 type knownItem struct {
 	Seen time.Time `json:"seen,omitzero"` // when it was new; zero if it was there at the first update
 	Read bool      `json:"read,omitempty"`
@@ -53,7 +52,6 @@ func (h *history) find(u uri.URI) int {
 	return slices.IndexFunc(h.sources, func(src *source) bool { return src.address.url == u })
 }
 
-// follow adds a source, or replaces it.
 func (h *history) follow(src *source) {
 	if i := h.find(src.address.url); i >= 0 {
 		h.sources[i] = src
@@ -73,7 +71,6 @@ func (h *history) isFollowed(u uri.URI) bool {
 	return h.find(u) >= 0
 }
 
-// setFollowed follows or unfollows a page.
 func (h *history) setFollowed(a address, title string, on bool) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -111,7 +108,6 @@ func (h *history) visited() map[uri.URI]bool {
 	return visited
 }
 
-// update stores the items of a source, or the sentence about what is wrong.
 func (h *history) update(u uri.URI, items []item, problem string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -145,7 +141,6 @@ func (h *history) update(u uri.URI, items []item, problem string) error {
 	return h.append(src.line())
 }
 
-// changeSources changes all sources, and writes the file.
 func (h *history) changeSources(change func(*source)) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -205,12 +200,9 @@ func (s *Server) updateSource(ctx context.Context, a address) error {
 	return s.history.update(a.url, items, problem)
 }
 
-// problemOf returns an error as a sentence.
 func problemOf(err error, u uri.URI) string {
-	if cause, _ := sentenceOf(err, u); cause != "" {
-		return cause + "."
-	}
-	return capitalized(messageOf(err)) + "."
+	cause, _ := sentenceOf(err, u)
+	return cmp.Or(cause, "The update failed: "+messageOf(err)) + "."
 }
 
 type newsRow struct {
@@ -254,7 +246,6 @@ func (s *Server) showFollowing(w http.ResponseWriter, r *http.Request) {
 	p.end(nil)
 }
 
-// news returns the items of all sources, newest first, and the sources.
 func (s *Server) news() (news []newsRow, sources []sourceRow, err error) {
 	list, visited, err := s.history.followed()
 	for _, src := range list {
@@ -275,7 +266,6 @@ func (s *Server) news() (news []newsRow, sources []sourceRow, err error) {
 	return news[:min(len(news), maxNews)], sources, err
 }
 
-// changeFollowing marks all items as read, or makes the next page update all sources.
 func (s *Server) changeFollowing(w http.ResponseWriter, r *http.Request) {
 	if !parseForm(w, r, "form") {
 		return
@@ -307,7 +297,6 @@ type followForm struct {
 	Fields   []field
 }
 
-// followForm returns the button that follows the page, or nil if the page is not the current one.
 func (p *page) followForm(resp *fetch.Response) *followForm {
 	a := p.address
 	if p.s.ArchiveOnly || resp.Capture != nil || !a.at.IsZero() || a.part != "" || a.view != "" || p.posted {

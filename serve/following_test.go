@@ -199,7 +199,7 @@ func TestOnlyTheUserFollowsPages(t *testing.T) {
 	locked.Store(true)
 	u.open(strings.Replace(secret.URL, "http://", "http://joe:secret@", 1)+"/typed").want(t, http.StatusOK, "private")
 	p := u.get("/following")
-	p.want(t, http.StatusOK, `<p class="wrong">Authentication failed`)
+	p.want(t, http.StatusOK, `<p class="wrong">The update failed: authentication failed`)
 	p.without(t, "private")
 	start(t).get("/following").want(t, http.StatusOK, "You follow no page yet.") // another user
 }

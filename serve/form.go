@@ -196,7 +196,6 @@ func requiredForm(err error) (fetch.Form, bool) {
 	return e.Form, true
 }
 
-// wordsOf returns the search words of a URL: those with which WithSearch returns it.
 func wordsOf(u uri.URI) string {
 	query, _ := u.Query()
 	query, _, _ = strings.Cut(query, ";") // parameters follow the words of Z39.50

@@ -33,7 +33,6 @@ type visit struct {
 	time    time.Time
 }
 
-// A historyLine is a visit, or a page that the user follows.
 type historyLine struct {
 	Time    time.Time            `json:"time"`
 	URL     string               `json:"url"`
@@ -146,7 +145,6 @@ func (v visit) line() []byte {
 	return historyLine{Title: v.title}.at(v.time, v.address)
 }
 
-// at returns the line, with the time and the address.
 func (l historyLine) at(t time.Time, a address) []byte {
 	l.Time, l.URL, l.From, l.Foreign = t.UTC(), a.url.String(), a.from.String(), a.foreign
 	text, err := json.Marshal(l)

@@ -48,7 +48,6 @@ type identity struct {
 	cert *tls.Certificate
 }
 
-// checkIdentityName returns an error if a name is not suitable for an identity, whose file it names.
 func checkIdentityName(name string) error {
 	refused := func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_. ", r)
@@ -63,8 +62,7 @@ func checkIdentityName(name string) error {
 	return nil
 }
 
-// list returns the identities by name. A file that cannot be read is an error, but does not hide the
-// others.
+// list returns the identities. A file that cannot be read does not hide the others.
 func (i *identities) list() (list []identity, err error) {
 	if i.dir == "" {
 		return nil, nil

@@ -2,8 +2,7 @@ package serve
 
 import "net/http"
 
-// A keyAction is what keys do on all pages. The keys are those of lynx and vi. The file
-// static/app.js handles them.
+// A keyAction is what keys do on all pages, as in lynx and vi. static/app.js handles them.
 type keyAction struct {
 	Keys   []string
 	Action string

@@ -22,7 +22,6 @@ func hue(u uri.URI) string {
 	return "hue" + strconv.Itoa(int(h.Sum32()%hues))
 }
 
-// The typefaces for texts. A cookie has the choice.
 const serif, sans = "serif", "sans"
 
 func faceCookie(r *http.Request) string { return cookie(r) + "-face" }
@@ -52,8 +51,6 @@ func (s *Server) chooseFace(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, next, http.StatusSeeOther)
 }
 
-// summary returns the line at the foot of a page: the type, the size, how the content came, and whether
-// it may be incomplete.
 func (p *page) summary(resp *fetch.Response, secured *tls.ConnectionState) string {
 	var list []string
 	if resp.ContentType != "" {

@@ -168,7 +168,6 @@ func (s *Server) changeMarks(w http.ResponseWriter, r *http.Request, f func(addr
 	s.afterChange(w, r, f(a), next)
 }
 
-// afterChange leads to the next page, or shows the error of a file of the user.
 func (s *Server) afterChange(w http.ResponseWriter, r *http.Request, err error, next string) {
 	if err != nil {
 		p := s.newPage(w, r, address{})

@@ -70,8 +70,7 @@ type sortable struct {
 	last  bool // text or an error
 }
 
-// sorted yields entries in the requested order, with text and errors last. Entries beyond maxHeld
-// follow unsorted.
+// sorted yields entries in the requested order. Entries beyond maxHeld follow unsorted.
 func (l *listing) sorted(entries iter.Seq[fetch.Entry]) iter.Seq[fetch.Entry] {
 	return func(yield func(fetch.Entry) bool) {
 		next, stop := iter.Pull(entries)

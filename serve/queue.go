@@ -43,7 +43,6 @@ const (
 	// maxQueueSamples limits the history of the queue: ten minutes, if a sample comes every two
 	// seconds.
 	maxQueueSamples = 300
-	// maxQueueWorkers limits the workers on the page.
 	maxQueueWorkers = 200
 	// maxQueueText limits a text of a sample, and the message of a failure, in bytes.
 	maxQueueText = 400
@@ -214,7 +213,6 @@ func rateChart(samples []QueueSample) *chart {
 		times[len(times)-1].UTC().Format("15:04:05 UTC"), chartPath(times, rates, low, high)}
 }
 
-// valueRange returns the lowest and the highest value; ok is false if all are NaN.
 func valueRange(values []float64) (low, high float64, ok bool) {
 	for _, v := range values {
 		switch {
@@ -228,7 +226,6 @@ func valueRange(values []float64) (low, high float64, ok bool) {
 	return low, high, ok
 }
 
-// chartPath returns the path of values between low and high. A NaN is a gap. The times ascend.
 func chartPath(times []time.Time, values []float64, low, high float64) string {
 	first := times[0]
 	whole := times[len(times)-1].Sub(first).Seconds()

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -18,7 +19,6 @@ import (
 // maxEntries limits the entries of a followed listing. Newsgroups begin with the oldest.
 const maxEntries = 20_000
 
-// An item is an entry of a page that the user follows.
 type item struct {
 	title   string
 	address address // its url is zero if the item has no page
@@ -27,14 +27,10 @@ type item struct {
 
 // key identifies an item in the history, which need not have its URL.
 func (i item) key() string {
-	sum := sha256.Sum256([]byte(i.address.url.String() + "\x00"))
-	if i.address.url.IsZero() {
-		sum = sha256.Sum256([]byte(i.title))
-	}
+	sum := sha256.Sum256([]byte(cmp.Or(i.address.url.String(), "\x00"+i.title)))
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
-// newestFirst sorts items by date. Those without one keep their order after the others.
 func newestFirst(items []item) {
 	slices.SortStableFunc(items, func(a, b item) int { return b.date.Compare(a.date) })
 }
@@ -75,7 +71,6 @@ func readItems(resp *fetch.Response, here address) ([]item, error) {
 		Err: errors.New("the page is neither a feed nor a listing")}
 }
 
-// listedItems returns the entries of a page, or only those whose names begin with a date.
 func listedItems(entries iter.Seq2[fetch.Entry, error], here address, dated bool) (items []item, err error) {
 	read := 0
 	for e, err := range entries {

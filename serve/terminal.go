@@ -39,8 +39,6 @@ type notice struct {
 	Closed string `json:"closed,omitempty"` // reason for the end of the session
 }
 
-// A terminal connects a page with a session. Binary messages carry input and output, text messages
-// carry JSON.
 type terminal struct {
 	page   messageConn
 	input  chan []byte
@@ -184,7 +182,6 @@ func (t *terminal) execute(ctx context.Context, screen fetch.Terminal, o order) 
 	return nil
 }
 
-// show copies server output to the page. A slow page blocks reading from the server.
 func (t *terminal) show(ctx context.Context, conn io.Reader, idle *time.Timer) error {
 	buf := make([]byte, 16<<10)
 	for {

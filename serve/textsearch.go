@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/links"
@@ -273,16 +272,10 @@ func excerpt(text, query string) string {
 	for _, place := range places {
 		around := max(excerptSize/2/len(places), minAround)
 		first, last := max(place[0]-around, end), max(min(place[1]+around, len(text)), end)
-		for first > end && !utf8.RuneStart(text[first]) {
-			first--
-		}
-		for last < len(text) && !utf8.RuneStart(text[last]) {
-			last++
-		}
 		if first > end {
 			b.WriteString(" … ")
 		}
-		b.WriteString(text[first:last])
+		b.WriteString(strings.ToValidUTF8(text[first:last], ""))
 		end = last
 	}
 	if end > 0 && end < len(text) {
