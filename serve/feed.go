@@ -16,7 +16,6 @@ const (
 	maxTitle   = 80  // bytes of a summary in place of a title
 )
 
-// isFeed reports whether an XML document is a feed, by its root element.
 func isFeed(kind string, body *bufio.Reader) bool {
 	if !strings.HasSuffix(kind, "/xml") && !strings.HasSuffix(kind, "+xml") {
 		return false
@@ -39,7 +38,7 @@ func (p *page) feed(f links.Feed, button *followForm) {
 	for _, item := range f.Items {
 		rows = append(rows, p.feedRow(item))
 		if !item.Page.IsZero() {
-			r.add(p.here.to(item.Page).url)
+			r.add(p.here.to(item.Page).url, 0)
 		}
 	}
 	p.s.readings.add(r)
@@ -73,12 +72,10 @@ func (p *page) feedRow(item links.FeedItem) feedRow {
 	return row
 }
 
-// itemTitle returns the title of an item, or the beginning of its summary.
 func itemTitle(item links.FeedItem) string {
 	return cmp.Or(fetch.Printable(item.Title), shorten(fetch.Printable(item.Summary), maxTitle), "(no title)")
 }
 
-// shorten returns at most n bytes of a text, without a part of a word.
 func shorten(text string, n int) string {
 	if len(text) <= n {
 		return text

@@ -16,7 +16,6 @@ import (
 	"github.com/urlget/urlget/internal/codec/gemtext"
 )
 
-// gemtextType is the media type of gemtext, the hypertext of Gemini and Spartan.
 const gemtextType = "text/gemini"
 
 const maxSections = 200
@@ -83,12 +82,10 @@ func (g *gemtextPage) close() {
 	}
 }
 
-// blocks has the kinds of lines that form a block with the lines of the same kind before and after.
 var blocks = map[gemtext.Kind]string{
 	gemtext.Item: "list", gemtext.Quote: "quote", gemtext.Verbatim: "verbatim",
 }
 
-// block closes the open block and opens another one, unless it is open. An empty name opens none.
 func (g *gemtextPage) block(name string) {
 	if name == g.open {
 		return
@@ -178,7 +175,7 @@ func (g *gemtextPage) link(line gemtext.Line) gemtextLink {
 		out.Target = fetch.Printable(cmp.Or(u.Host(), u.Scheme()))
 	}
 	if day, title, ok := datedName(out.Name); ok {
-		g.dated.add(a.url)
+		g.dated.add(a.url, 0)
 		out.Date, out.Stamp = day.Format(time.DateOnly), day.Format(time.DateOnly)
 		out.Name = title
 	}

@@ -13,8 +13,7 @@ import (
 
 const (
 	// maxPeek is the number of entries read before the layout is chosen, and the number sent first.
-	maxPeek = 64
-	// maxDefaultSorted is the number of entries up to which directories are sorted by default.
+	maxPeek          = 64
 	maxDefaultSorted = 1000
 )
 
@@ -51,6 +50,7 @@ type listing struct {
 	boxes   int
 	words   string // of the search whose results are listed
 	reading *reading
+	depth   int    // of the article in its thread
 	same    []fact // columns that are left out, because all entries have the same value
 }
 
@@ -157,7 +157,6 @@ func (l *listing) inspect(first []fetch.Entry) {
 	}
 }
 
-// choose selects the layout that the user wants, or the first one. Only tables and lists are sorted.
 func (l *listing) choose(wanted string) {
 	l.layout = l.choices[0]
 	if slices.Contains(l.choices, wanted) {

@@ -12,10 +12,10 @@ const (
 	maxReading  = 10_000 // entries of each
 )
 
-// A reading is a listing as it was shown, so that its entries can be read one after the other.
 type reading struct {
 	listing address
 	entries []uri.URI
+	depths  []int // of the entries, in threads
 	index   map[uri.URI]int
 }
 
@@ -28,11 +28,10 @@ func newReading(listing address) *reading {
 	return &reading{listing: listing, index: make(map[uri.URI]int)}
 }
 
-// add appends an entry. Later occurrences of a URL are ignored.
-func (r *reading) add(u uri.URI) {
+func (r *reading) add(u uri.URI, depth int) {
 	if _, ok := r.index[u]; !ok && len(r.entries) < maxReading {
 		r.index[u] = len(r.entries)
-		r.entries = append(r.entries, u)
+		r.entries, r.depths = append(r.entries, u), append(r.depths, depth)
 	}
 }
 
@@ -46,8 +45,6 @@ func (r *readings) add(next *reading) {
 	}
 }
 
-// around returns the listing that led to a, and the entries before and after a in it, which may be
-// zero. It returns false if the listing is not known.
 func (r *readings) around(a address) (listing, previous, next address, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,4 +62,23 @@ func (r *readings) around(a address) (listing, previous, next address, ok bool) 
 		return one.listing, previous, next, true
 	}
 	return address{}, address{}, address{}, false
+}
+
+func (r *readings) thread(a address) (articles []address, depths []int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, one := range r.list {
+		i, found := one.index[a.url]
+		if !found || one.listing.url != a.from {
+			continue
+		}
+		for i > 0 && one.depths[i] > 0 {
+			i--
+		}
+		for end := i; end == i || end < len(one.entries) && one.depths[end] > 0; end++ {
+			articles = append(articles, one.listing.to(one.entries[end]))
+			depths = append(depths, one.depths[end])
+		}
+	}
+	return articles, depths
 }

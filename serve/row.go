@@ -24,7 +24,6 @@ var columns = []column{
 	{"source", "Source", false}, {"uid", "UID", true}, {"dn", "Distinguished name", false},
 }
 
-// textOf returns a fact as text, or "" if it is unknown or not a scalar.
 func textOf(facts fetch.Facts, name string) string {
 	switch v := facts.Value(name).(type) {
 	case string:
@@ -80,12 +79,10 @@ var kinds = map[fetch.EntryKind][2]string{
 	fetch.EntryObject:  {"file", "file"},
 }
 
-// wordIcons has the icons for words of protocols that tell more than the kind of the entry.
 var wordIcons = map[string]string{
 	"image": "image", "sound": "audio", "movie": "video", "article": "message", "group": "folder",
 }
 
-// typeIcons has the icons for media types that tell more than their family.
 var typeIcons = map[string]string{
 	"text/html": "page", "application/xhtml+xml": "page", "application/zip": "archive",
 	"application/gzip": "archive", "application/x-gzip": "archive", "application/x-tar": "archive",
@@ -154,7 +151,7 @@ func (l *listing) link(out *row, e fetch.Entry, facts fetch.Facts) {
 		return
 	}
 	out.Link = l.p.s.link("/view", a)
-	l.reading.add(a.url)
+	l.reading.add(a.url, l.depth)
 	if e.Kind == fetch.EntryObject && l.layout == asTable && l.shown < maxDownloads {
 		out.Download = l.p.s.link("/download", a)
 	}

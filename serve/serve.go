@@ -127,6 +127,7 @@ func New(opts Options) *Server {
 		"GET /view":         s.view,
 		"GET /search":       s.search,
 		"GET /download":     s.download,
+		"GET /thread":       s.showThread,
 		"GET /captures":     s.captures,
 		"GET /archive":      s.archive,
 		"GET /archive/text": s.searchText,

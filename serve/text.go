@@ -28,8 +28,6 @@ const (
 
 type piece struct{ Text, Link string }
 
-// decodeText returns a text in UTF-8, if it has a byte order mark or its Content-Type has a known
-// charset.
 func decodeText(r io.Reader, contentType string) io.Reader {
 	decoder := transform.Transformer(transform.Nop)
 	if _, params, err := mime.ParseMediaType(contentType); err == nil {
@@ -45,6 +43,7 @@ type textStyle int
 const (
 	fixedWidth textStyle = iota
 	quoted               // lines that begin with ">" are set off
+	folded               // several such lines are hidden behind the first one
 	prose                // in a column, in the font of the page
 )
 
@@ -60,6 +59,7 @@ func (p *page) text(r io.Reader, contentType string, style textStyle) error {
 	limited := &io.LimitedReader{R: decodeText(r, contentType), N: maxText}
 	in := bufio.NewReaderSize(limited, maxTextLine)
 	lines := 0
+	isFolded := false
 	var err error
 	for err == nil {
 		var line []byte
@@ -71,14 +71,22 @@ func (p *page) text(r io.Reader, contentType string, style textStyle) error {
 			err = nil
 		}
 		if len(line) > 0 {
-			text := readable(line)
-			name := "line"
-			if style == quoted && strings.HasPrefix(text, ">") {
+			text, name := readable(line), "line"
+			switch isQuote := strings.HasPrefix(text, ">"); {
+			case isQuote && style == folded && !isFolded && startsWithQuote(in):
+				name, isFolded = "fold", true
+			case isQuote && (style == folded || style == quoted):
 				name = "quotedline"
+			case isFolded && !isQuote:
+				p.put("foldend", nil)
+				isFolded = false
 			}
 			p.put(name, p.pieces(text))
 		}
 		lines++
+	}
+	if isFolded {
+		p.put("foldend", nil)
 	}
 	p.put("textend", nil)
 	if limited.N <= 0 {
@@ -88,6 +96,11 @@ func (p *page) text(r io.Reader, contentType string, style textStyle) error {
 		return nil
 	}
 	return err
+}
+
+func startsWithQuote(in *bufio.Reader) bool {
+	next, _ := in.Peek(1)
+	return string(next) == ">"
 }
 
 // isProse reports whether a text is prose: lines of words, without columns, drawings

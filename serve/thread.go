@@ -1,14 +1,26 @@
 package serve
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io"
 	"iter"
+	"net/http"
+	"net/mail"
 	"slices"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/message"
 )
 
-const maxIndent = 4
+const (
+	maxIndent = 4
+	maxThread = 100      // articles of a thread on one page
+	maxPost   = 64 << 10 // bytes of each
+)
 
 type node struct {
 	e        fetch.Entry
@@ -59,7 +71,6 @@ func (l *listing) threads(entries iter.Seq[fetch.Entry]) {
 	l.p.put("threadend", nil)
 }
 
-// within reports whether n is m or one of its descendants.
 func (n *node) within(m *node) bool {
 	for ; n != nil; n = n.parent {
 		if n == m {
@@ -78,15 +89,85 @@ func (l *listing) thread(root *node) {
 	for stack := []step{{root, 0}}; len(stack) > 0; {
 		s := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		author, _, _ := strings.Cut(s.n.author, " <")
+		l.depth = s.depth
+		thread := ""
+		if s.depth == 0 && len(s.n.children) > 0 {
+			thread = l.p.s.link("/thread", l.p.here.to(s.n.e.URL))
+		}
 		l.put("article", struct {
 			row
-			Depth, Level int
-			Author       string
-			Replies      int
-		}{l.row(s.n.e), min(s.depth, maxIndent), s.depth + 1, strings.Trim(author, `"`), len(s.n.children)})
+			Depth, Level   int
+			Author, Thread string
+			Replies        int
+		}{l.row(s.n.e), min(s.depth, maxIndent), s.depth + 1, nameOf(s.n.author), thread, len(s.n.children)})
 		for _, c := range slices.Backward(s.n.children) {
 			stack = append(stack, step{c, s.depth + 1})
 		}
 	}
+}
+
+func nameOf(author string) string {
+	name, _, _ := strings.Cut(author, " <")
+	return strings.Trim(name, `"`)
+}
+
+func (s *Server) showThread(w http.ResponseWriter, r *http.Request) {
+	a, err := s.verify(r.URL.Query())
+	p := s.newPage(w, r, a)
+	if err != nil {
+		p.refuseUnsigned(a, err)
+		return
+	}
+	articles, depths := s.readings.thread(a)
+	if len(articles) < 2 {
+		group := address{url: a.from, foreign: a.foreign}
+		http.Redirect(w, r, cmp.Or(s.linkTo(group), "/"), http.StatusSeeOther)
+		return
+	}
+	for i, one := range articles[:min(len(articles), maxThread)] {
+		if err := p.post(r.Context(), one, min(depths[i], maxIndent)); err != nil {
+			p.begin(http.StatusOK, "Thread")
+			p.writeTrouble(err)
+		}
+		p.flush()
+	}
+	if len(articles) > maxThread {
+		p.put("tooMany", maxThread)
+	}
+	p.putVisit(p.title)
+	p.end(nil)
+}
+
+func (p *page) post(ctx context.Context, a address, depth int) (err error) {
+	done, err := p.s.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	var resp *fetch.Response
+	var text []byte
+	p.await(func() {
+		ctx := context.WithValue(ctx, conversationKey{}, p.conversation)
+		if resp, err = p.s.do(ctx, a, &fetch.Request{}); err == nil {
+			text, err = io.ReadAll(io.LimitReader(resp.Body, maxPost))
+			resp.Body.Close()
+		}
+	})
+	fields, _ := message.SplitHead(text)
+	header := message.ParseHeader(fields)
+	if len(header) == 0 {
+		return err
+	}
+	p.title = cmp.Or(p.title, fetch.Printable(message.Decode(header.Get("Subject"))))
+	p.begin(http.StatusOK, cmp.Or(p.title, "Thread"))
+	date, _ := mail.ParseDate(header.Get("Date"))
+	author := fetch.Printable(message.Decode(header.Get("From")))
+	p.put("post", struct {
+		Depth              int
+		Author, Date, Link string
+		Cut                bool
+	}{depth, nameOf(author), dateText(date), p.s.link("/view", a), len(text) == maxPost})
+	wrong := p.text(message.Text(bytes.NewReader(text)), "", folded)
+	p.put("postend", nil)
+	return errors.Join(err, wrong)
 }

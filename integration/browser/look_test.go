@@ -62,7 +62,7 @@ func gallery(t *testing.T) (urls map[string]string, trusted *tls.Config) {
 			"### In June\n\n```the orchard\n" + art + "```\n")}}})
 	group := nntpd.Start(t, nntpd.Options{Groups: []nntpd.Group{{Name: "example.fruit", Articles: []nntpd.Article{
 		article("<1@example.org>", "Alice <alice@example.org>", "Which pears keep over winter?", "", "I have too many.", 0),
-		article("<2@example.org>", "Bob <bob@example.org>", "Re: Which pears keep over winter?", "<1@example.org>", "> I have too many.\n\nConference pears. See http://pears.example/keep.html", 2),
+		article("<2@example.org>", "Bob <bob@example.org>", "Re: Which pears keep over winter?", "<1@example.org>", "> I have too many.\n> Really.\n\nConference pears. See http://pears.example/keep.html", 2),
 		article("<3@example.org>", "Carol <carol@example.org>", "Re: Which pears keep over winter?", "<1@example.org> <2@example.org>", "Agreed.", 5),
 		article("<5@example.org>", "Erin <erin@example.org>", "Grafting apples", "", "How?", 12)}}}})
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -87,7 +87,7 @@ func gallery(t *testing.T) (urls map[string]string, trusted *tls.Config) {
 		c.Send("\x1b[1;33;44m Library of the fruit hole \x1b[m\r\n\r\n 1  Pears\r\n 2  Apples\r\n\r\nYour choice: ")
 		c.Read(make([]byte, 1))
 	}})
-	return map[string]string{"home": "", "following": "/following", "menu": hole.URL + "/1/", "text": hole.URL + "/0/about", "directory": "ftp://" + ftpd.Start(t, ftpd.Options{Tree: files}).Addr + "/",
+	return map[string]string{"home": "", "following": "/following", "thread": "news://" + group.Addr + "/example.fruit", "menu": hole.URL + "/1/", "text": hole.URL + "/0/about", "directory": "ftp://" + ftpd.Start(t, ftpd.Options{Tree: files}).Addr + "/",
 		"long": "ftp://" + ftpd.Start(t, ftpd.Options{Tree: many}).Addr + "/", "capsule": "gemini://" + capsule.Addr + "/index.gmi", "identity": "gemini://" + capsule.Addr + "/members",
 		"group": "news://" + group.Addr + "/example.fruit", "article": "nntp://" + group.Addr + "/example.fruit/2", "feed": web.URL + "/feed", "page": web.URL + "/page", "mail": "file://" + mail,
 		"about": hole.URL + "/1/", "chrome": hole.URL + "/1/", "error": "gopher://orchrad.invalid/", "absent": web.URL + "/absent", "session": "telnet://" + host.Addr + "/"}, trusted
@@ -115,6 +115,9 @@ func TestGallery(t *testing.T) {
 					b.run(chromedp.Navigate(b.server.URL + "/" + strings.TrimPrefix(rawURL, "/")))
 				} else {
 					b.open(rawURL)
+				}
+				if name == "thread" {
+					b.follow("whole thread")
 				}
 				if name == "session" {
 					b.loaded(click(`.failure button`))

@@ -95,6 +95,20 @@ var tasks = []struct {
 		b.loaded(click(`//a[.="Next"]`))
 		b.shows("Conference pears.", "Carol")
 	}},
+	{"read a discussion", func(t *testing.T) {
+		news := nntpd.Start(t, nntpd.Options{Groups: []nntpd.Group{{Name: "example.fruit", Articles: []nntpd.Article{
+			article("<2@example.org>", "Bob <bob@example.org>", "Which pears keep?", "", "I have too many.\nWhat now?", 1),
+			article("<3@example.org>", "Carol <carol@example.org>", "Re: Which pears keep?", "<2@example.org>", "> I have too many.\n> What now?\n\nConference pears.", 2)}}}})
+		b := newTab(t)
+		b.open("news://" + news.Addr + "/example.fruit")
+		b.follow("whole thread")
+		b.shows("What now?", "Conference pears.")
+		if eval[bool](b, `document.querySelector(".fold pre").checkVisibility()`) {
+			t.Error("the quote is not folded")
+		}
+		b.run(click(`.fold summary`))
+		b.until(`document.querySelector(".fold pre").checkVisibility()`)
+	}},
 	{"read a capsule", func(t *testing.T) {
 		_, trusted := servers.Certificate()
 		g := geminid.Start(t, geminid.Options{Types: map[string]string{".gmi": "text/gemini"}, Tree: fstest.MapFS{
