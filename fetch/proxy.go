@@ -140,14 +140,14 @@ func environmentProxy(u uri.URI, port uint16, getenv func(string) string) (uri.U
 	return p, nil
 }
 
-// proxiedLike returns the schemes whose variables apply to scheme. WebSockets start as HTTP and use
-// the proxy of HTTP.
+// proxiedLike returns the schemes whose variables apply to scheme. WebSockets and WebDAV use the proxy of
+// HTTP.
 func proxiedLike(scheme string) []string {
 	switch scheme {
-	case "ws":
-		return []string{"ws", "http"}
-	case "wss":
-		return []string{"wss", "https"}
+	case "ws", "dav", "webdav":
+		return []string{scheme, "http"}
+	case "wss", "davs", "webdavs":
+		return []string{scheme, "https"}
 	}
 	return []string{scheme}
 }

@@ -32,6 +32,12 @@ var families = []struct {
 		{"https://example.org/a/page?q=x", "a page"}},
 		note: "A content coding that was not requested is removed from HTML, XHTML and CSS.\n" +
 			"Over HTTP/2, a malformed Content-Length is ignored: the frames delimit the body."},
+	{schemes: "dav davs webdav webdavs", rfcs: "RFC 4918", login: "as for http", examples: []example{
+		{"davs://cloud.example/share/", "a directory"},
+		{"davs://joe@cloud.example/share/report.pdf", "a file"},
+		{"dav://host.example:8080/share/", "a directory, without TLS"}},
+		note: "The requests are those of http and https; directories are listed by PROPFIND. The names are those of GNOME (dav, davs) and KDE (webdav, webdavs). " +
+			"A URL of a directory ends in a slash; without it, urlget asks the server if GET shows no file. Requests through an HTTP proxy are tunnelled."},
 	{schemes: "ftp ftps", rfcs: "RFC 1738, section 3.2; RFC 959, 3659, 4217", login: "anonymous by default", examples: []example{
 		{"ftp://ftp.example/pub/README", "a file"},
 		{"ftp://ftp.example/pub/", "a directory"},

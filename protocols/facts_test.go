@@ -20,6 +20,7 @@ import (
 	"github.com/urlget/urlget/protocols/file"
 	"github.com/urlget/urlget/protocols/ftp/listing"
 	"github.com/urlget/urlget/protocols/gopher"
+	"github.com/urlget/urlget/protocols/http"
 	"github.com/urlget/urlget/protocols/imap"
 	"github.com/urlget/urlget/protocols/ldap"
 	"github.com/urlget/urlget/protocols/mailto"
@@ -70,6 +71,10 @@ var records = []struct {
 		`"gopher":{"type":"0","selector":"/a","host":"h","port":70,"extras":["+"],"attributes":[{"name":"A","value":"b","lines":["c"]},{"name":""}]}`},
 	{gopher.Item{},
 		`"gopher":{"type":"","selector":"","host":"","port":0}`},
+	{http.Sys{ETag: `"a"`},
+		`"webdav":{"etag":"\"a\""}`},
+	{http.Sys{},
+		`"webdav":{}`},
 	{imap.Message{UID: 1, Subject: "a", Date: "b", ID: "<c@d>"},
 		`"imap":{"uid":1,"subject":"a","date":"b","message_id":"<c@d>"}`},
 	{imap.Message{},

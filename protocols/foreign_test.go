@@ -250,8 +250,8 @@ func jar(t *testing.T, addr string) *cookiejar.Jar {
 }
 
 var userResources = []userResource{
-	{"netrc", []string{"http"}, func(t *testing.T, scheme string) userRequest {
-		return userRequest{url: scheme + "://" + web(t) + "/", opts: logins(t)}
+	{"netrc", []string{"http", "dav", "webdav"}, func(t *testing.T, scheme string) userRequest {
+		return userRequest{url: scheme + "://" + web(t) + "/a", opts: logins(t)}
 	}},
 	{"netrc", []string{"ws"}, func(t *testing.T, scheme string) userRequest {
 		return userRequest{url: scheme + "://" + web(t) + "/", op: fetch.OpDial, opts: logins(t), used: isLoggedIn}
@@ -336,7 +336,7 @@ var userResources = []userResource{
 			"Content-Type: multipart/related; boundary=b\n\n--b\nContent-Type: image/png\nContent-ID: <pic@x>\n\ncontent\n--b--\n")
 		return userRequest{url: "cid:pic@x", hostless: true, config: protocols.Config{Mid: &mid.Options{Mailboxes: []string{mbox}, CacheDir: t.TempDir()}}}
 	}},
-	{"client certificate", []string{"https", "wss", "ftps", "gophers", "gemini", "imaps", "pops", "pop3s", "snews", "nntps", "ldaps"}, func(t *testing.T, scheme string) userRequest {
+	{"client certificate", []string{"https", "davs", "webdavs", "wss", "ftps", "gophers", "gemini", "imaps", "pops", "pop3s", "snews", "nntps", "ldaps"}, func(t *testing.T, scheme string) userRequest {
 		addr, client, presented := certificateServer(t)
 		op, path := fetch.OpGet, "/"
 		switch scheme {

@@ -1,6 +1,7 @@
 package protocols_test
 
 import (
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"testing/fstest"
 
 	"github.com/coder/websocket"
+	"golang.org/x/net/webdav"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetchtest/servers"
@@ -80,6 +82,14 @@ func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fet
 	plainWeb := httptest.NewServer(web.Config.Handler)
 	t.Cleanup(plainWeb.Close)
 
+	folder := t.TempDir()
+	for i := range 30 {
+		write(t, fmt.Sprintf("%s/%02d.txt", folder, i), long)
+	}
+	share := httptest.NewServer(&webdav.Handler{FileSystem: webdav.Dir(folder), LockSystem: webdav.NewMemLS()})
+	t.Cleanup(share.Close)
+	dav := "dav" + strings.TrimPrefix(share.URL, "http")
+
 	ftp := ftpd.Start(t, ftpd.Options{Tree: tree})
 	ftps := ftpd.Start(t, ftpd.Options{Tree: tree, TLS: serverTLS, Implicit: true})
 	gopher := gopherd.Start(t, gopherd.Options{Tree: tree, Plus: true, Text: true, Attributes: map[string]string{"/pub/long.txt": "+ABSTRACT:\r\n " + long + "\r\n"}})
@@ -129,6 +139,9 @@ func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fet
 	return map[string]site{
 		"http":         {url: plainWeb.URL, says: []string{"HTTP/1.1 100\r\n", "X: y\r\n"}},
 		"https":        {url: web.URL},
+		"dav":          {url: dav + "/01.txt", says: []string{"HTTP/1.1 100\r\n", "X: y\r\n"}},
+		"dav, list":    {url: dav + "/", op: fetch.OpList, pieces: true, says: []string{"<x/>", "<response>"}},
+		"dav, stat":    {url: dav + "/", op: fetch.OpStat, pieces: true},
 		"ftp":          {url: ftp.URL + "/pub/short.txt", says: []string{"220-x\r\n", "150 x\r\n", "220 x\r\n", "120 x\r\n"}},
 		"ftp, list":    {unframed: true, url: ftp.URL + "/pub/", op: fetch.OpList, says: []string{"226-x\r\n"}},
 		"ftps":         {url: ftps.URL + "/pub/short.txt"},

@@ -18,15 +18,15 @@ func TestTraits(t *testing.T) {
 		has     func(fetch.Scheme) bool
 		schemes string
 	}{
-		"Ranges":               {func(s fetch.Scheme) bool { return s.Ranges }, "afs data file ftp ftps http https imap imaps nfs scp sftp smb wais"},
-		"RangeSets":            {func(s fetch.Scheme) bool { return s.RangeSets }, "http https"},
+		"Ranges":               {func(s fetch.Scheme) bool { return s.Ranges }, "afs data dav davs file ftp ftps http https imap imaps nfs scp sftp smb wais webdav webdavs"},
+		"RangeSets":            {func(s fetch.Scheme) bool { return s.RangeSets }, "dav davs http https webdav webdavs"},
 		"Local":                {func(s fetch.Scheme) bool { return s.Local }, "afs file mid"},
 		"Refers":               {func(s fetch.Scheme) bool { return s.Refers }, "prospero"},
 		"ForwardProxy":         {func(s fetch.Scheme) bool { return s.ForwardProxy }, "ftp ftps gopher http wais"},
 		"Bodies":               {func(s fetch.Scheme) bool { return s.Bodies }, "http https"},
 		"Pipelined":            {func(s fetch.Scheme) bool { return s.Pipelined }, "news nntp nntps snews"},
 		"RedirectTarget":       {func(s fetch.Scheme) bool { return s.RedirectTarget }, "ftp ftps http https"},
-		"Tree":                 {func(s fetch.Scheme) bool { return s.Tree }, "afs file ftp ftps gemini http https nex nfs scp sftp spartan"},
+		"Tree":                 {func(s fetch.Scheme) bool { return s.Tree }, "afs dav davs file ftp ftps gemini http https nex nfs scp sftp spartan webdav webdavs"},
 		"Pages":                {func(s fetch.Scheme) bool { return s.Pages }, "gemini http https nex spartan"},
 		"HTML":                 {func(s fetch.Scheme) bool { return s.HTML }, "http https"},
 		"Menus":                {func(s fetch.Scheme) bool { return s.Menus }, "gopher gophers"},
@@ -35,7 +35,7 @@ func TestTraits(t *testing.T) {
 		"Robots /0/robots.txt": {func(s fetch.Scheme) bool { return s.Robots == "/0/robots.txt" }, "gopher gophers"},
 		"Screens":              {func(s fetch.Scheme) bool { return s.Screens }, "tn3270"},
 		"Logins":               {func(s fetch.Scheme) bool { return s.Logins }, "scp sftp"},
-		"Stateless":            {func(s fetch.Scheme) bool { return s.Stateless }, "http https"},
+		"Stateless":            {func(s fetch.Scheme) bool { return s.Stateless }, "dav davs http https webdav webdavs"},
 	} {
 		var got []string
 		for _, s := range c.Schemes() {

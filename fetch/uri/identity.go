@@ -7,6 +7,7 @@ import "strings"
 // pair would invalidate the state of crawls and mirrors.
 var plainSchemes = map[string]string{
 	"https": "http", "ftps": "ftp", "gophers": "gopher", "nntps": "nntp", "snews": "news",
+	"davs": "dav", "webdavs": "webdav",
 }
 
 // PlainScheme returns the scheme of u, or its form without TLS if it is a scheme over TLS.

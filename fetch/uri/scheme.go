@@ -48,6 +48,10 @@ func lookup(name string) scheme {
 		return scheme{port: 80, host: true, empty: "/", search: searchQuery}
 	case "https":
 		return scheme{port: 443, host: true, empty: "/", search: searchQuery}
+	case "dav", "webdav":
+		return scheme{port: 80, host: true, empty: "/"}
+	case "davs", "webdavs":
+		return scheme{port: 443, host: true, empty: "/"}
 	case "ws":
 		return scheme{port: 80, host: true, empty: "/"}
 	case "wss":

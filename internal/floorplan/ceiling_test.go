@@ -22,7 +22,7 @@ var ceilings = map[string]ceiling{
 	"serve":                  {7050, 11},
 	"archive":                {10550, 69},
 	"crawl":                  {7600, 57},
-	"protocols":              {36500, 131},
+	"protocols":              {36950, 132},
 	"fetch":                  {21600, 286},
 	"fetch/driver":           {2130, 40},
 	"fetch/uri":              {3050, 40},

@@ -14,11 +14,11 @@ import (
 	"testing"
 )
 
-// schemes are the names that only homes may contain. "file" and "data" are missing, because they
+// schemes are the names that only homes may contain. "file", "data" and "webdav" are missing, because they
 // are also ordinary words.
-var schemes = strings.Fields(`afs cid cso dict finger ftp ftps ftpes gemini gopher gophers
+var schemes = strings.Fields(`afs cid cso dav davs dict finger ftp ftps ftpes gemini gopher gophers
 	http https imap imaps irc ldap ldapi ldaps mailserver mailto mid news nex nfs ni nntp nntps ph pop pop3 pop3s pops prospero rlogin
-	rtsp scp sftp smb snews spartan ssh telnet telnets tftp tn3270 urn wais whois ws wss z39.50 z39.50r z39.50s`)
+	rtsp scp sftp smb snews spartan ssh telnet telnets tftp tn3270 urn wais webdavs whois ws wss z39.50 z39.50r z39.50s`)
 
 // aboveDrivers lists folders whose code must not name a scheme, and uses fetch.Traits instead.
 var aboveDrivers = []string{"archive", "cmd/urlget", "crawl", "fetch", "queue", "serve"}

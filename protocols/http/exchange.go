@@ -36,7 +36,7 @@ func (d *opener) send(
 ) (*exchange, error) {
 	ex := &exchange{driver: d, req: req, target: t}
 	ex.ctx, ex.cancel = context.WithCancelCause(ctx)
-	w := newWait(ctx, d.env.Timeouts(), t.body != nil, ex.cancel)
+	w := newWait(ctx, d.env.Timeouts(), t.body != nil && !t.listing, ex.cancel)
 	defer w.end()
 	w.relay = req.Relay
 	sent, err := d.request(w.follow(ex.ctx, rec), req, t, auth)

@@ -1,4 +1,5 @@
-// Package http retrieves http and https URLs, and through forward proxies those of other schemes.
+// Package http retrieves http and https URLs, the files and directories of WebDAV (RFC 4918), and through
+// forward proxies URLs of other schemes.
 // It performs one exchange at a time, with the messages of net/http (RFC 9110, RFC 9112, RFC 9113).
 // Package http3 adds HTTP/3. Only programs that import it, or package protocols, link QUIC.
 package http
@@ -83,6 +84,7 @@ func With(opts Options) fetch.Loader {
 		scheme.Name, scheme.Port, scheme.ForwardProxy = "https", 443, false
 		scheme.Summary = "HTTP over TLS, including HTTP/2 (RFC 9110)"
 		reg.Register(scheme)
+		registerDAV(d, reg)
 	}
 }
 

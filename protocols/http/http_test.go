@@ -35,13 +35,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // over TLS.
 func startTree(t testing.TB, tree fs.FS, proto string, o *fetch.Options) fetchtest.Site {
 	h := httpd.New(tree)
-	srv := newServer(t, h, proto)
+	all := newDAVServer(h, tree)
+	srv := newServer(t, all, proto)
 	t.Cleanup(h.Close)
 	o.TLS = trust(srv)
 	return fetchtest.Site{
 		Load:    urlhttp.Load,
 		URL:     func(name string) string { return srv.URL + "/" + uri.Escape(name) },
-		Log:     h.Log,
+		Log:     all.Log,
 		Fault:   h.Fail,
 		Escaped: true,
 	}

@@ -36,6 +36,9 @@ type target struct {
 	coded bool
 	// body is the request body. It is nil if there is none, or if it was sent and must be reopened.
 	body io.ReadCloser
+	// listing is set for a PROPFIND of the driver. Its body is not wrapped, so that net/http writes it
+	// together with the head, and finds that a connection was lost before the request was sent.
+	listing bool
 	// versionChanged is set if a server refused the version of HTTP. The other one is used then.
 	versionChanged bool
 	// unsent is set if no part of the request reached a server.
@@ -45,7 +48,7 @@ type target struct {
 }
 
 func (d *opener) newTarget(ctx context.Context, req *fetch.Request, method string) (*target, error) {
-	t := &target{method: method}
+	t := &target{method: method, listing: method == methodPropfind && req.Method == ""}
 	if method != http.MethodHead {
 		t.body = req.Body
 	}
@@ -291,6 +294,9 @@ func (d *opener) request(
 			return nil, err
 		}
 	}
+	if t.listing {
+		r.Header["Idempotency-Key"] = []string{} // net/http may send it again, and omits the field
+	}
 	// On a connection that is kept, net/http would send the body of a request that was refused.
 	r.Close = bindsLogin(r.Header) || r.Header.Get("Expect") != ""
 	return r, nil
@@ -325,6 +331,10 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	if req.Op == fetch.OpStat {
 		method = http.MethodHead
 	}
+	return d.explain(req, method)
+}
+
+func (d *opener) explain(req *fetch.Request, method string) ([]string, error) {
 	t, err := d.newTarget(context.Background(), req, method)
 	if err != nil {
 		return nil, err

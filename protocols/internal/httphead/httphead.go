@@ -47,10 +47,11 @@ func CheckSyntax(name string, values []string) error {
 	return nil
 }
 
-// IsSafe reports whether a method is safe (RFC 9110, section 9.2.1). TRACE, which no caller may
-// use, is not counted.
+// IsSafe reports whether a method is safe (RFC 9110, section 9.2.1; RFC 4918, section 9.1). TRACE, which
+// no caller may use, is not counted.
 func IsSafe(method string) bool {
-	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions ||
+		method == "PROPFIND"
 }
 
 // ReadResponse reads the final response to a request. It passes informational ones to the
