@@ -44,10 +44,17 @@ func nginxClient(t testing.TB, o fetch.Options, cfg http.Options) *fetch.Client 
 	return c
 }
 
+// withoutListings are the cases that need WebDAV.
+var withoutListings = map[string]string{
+	"List": "no WebDAV", "ListBreak": "no WebDAV", "ListLimit": "no WebDAV", "ListNotFound": "no WebDAV",
+	"ListSecrets": "no WebDAV", "FileSystem": "no WebDAV",
+}
+
 // nginxHarness returns a harness for a port of the server.
 func nginxHarness(port string, opts http.Options) func(server string) fetchtest.Harness {
 	return func(server string) fetchtest.Harness {
 		return fetchtest.Harness{
+			Skip:    withoutListings,
 			Options: &fetch.Options{TLS: &tls.Config{RootCAs: lab.CA(), MinVersion: tls.VersionTLS12}},
 			Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
 				root := nginxURL(startWith(t, server, tree), port)

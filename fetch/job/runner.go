@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -160,31 +161,95 @@ func (u *run) stat(ctx context.Context, req *fetch.Request) error {
 }
 
 func (u *run) list(ctx context.Context, req *fetch.Request) error {
+	once := u.listOnce
+	if path := req.URL.Path(); u.client.Traits(req.URL).HTML && (path == "" || strings.HasSuffix(path, "/")) {
+		once = u.listPage
+	}
 	var hookErr error // the error of a hook, which is not retried
-	err := u.retry(ctx, func() error {
-		resp, noListing, err := u.members(ctx, *req)
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
-		if hookErr = u.recordResponse(resp); hookErr != nil {
-			return nil
-		}
-		if noListing != nil {
-			var ok bool
-			if resp.Entries, ok = links.Entries(resp, ""); !ok {
-				return isFile(noListing, resp)
-			}
-		}
-		stop, err := begin(resp)
-		if err != nil {
-			return err
-		}
-		defer stop()
-		hookErr = u.listing(resp)
-		return nil
+	err := u.retry(ctx, func() (err error) {
+		hookErr, err = once(ctx, *req)
+		return err
 	})
 	return cmp.Or(err, hookErr)
+}
+
+func (u *run) listOnce(ctx context.Context, req fetch.Request) (hookErr, err error) {
+	resp, noListing, err := u.members(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if hookErr = u.recordResponse(resp); hookErr != nil {
+		return hookErr, nil
+	}
+	if noListing != nil {
+		var ok bool
+		if resp.Entries, ok = links.Entries(resp, ""); !ok {
+			return nil, isFile(noListing, resp)
+		}
+	}
+	return u.readListing(resp)
+}
+
+func (u *run) readListing(resp *fetch.Response) (hookErr, err error) {
+	stop, _, err := begin(resp)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	return u.listing(resp), nil
+}
+
+// listPage lists the links of a page. It requests a listing only if there are none, because few servers of
+// pages have listings.
+func (u *run) listPage(ctx context.Context, req fetch.Request) (hookErr, err error) {
+	get := req
+	get.Op = fetch.OpGet
+	page, pageErr := u.client.Do(ctx, &get)
+	if pageErr != nil && !mayHaveListing(pageErr) {
+		return nil, pageErr
+	}
+	if pageErr == nil {
+		defer page.Body.Close()
+		if hookErr = u.recordResponse(page); hookErr != nil {
+			return hookErr, nil
+		}
+		page.Entries, _ = links.Entries(page, "")
+		stop, found, err := begin(page)
+		if err != nil {
+			return nil, err
+		}
+		defer stop()
+		if found {
+			return u.listing(page), nil
+		}
+	}
+	resp, err := u.client.Do(ctx, &req)
+	switch {
+	case err == nil:
+		defer resp.Body.Close()
+		if hookErr = u.recordResponse(resp); hookErr != nil {
+			return hookErr, nil
+		}
+		return u.readListing(resp)
+	case !errors.Is(err, errors.ErrUnsupported):
+		return nil, err
+	case pageErr != nil:
+		return nil, pageErr
+	case page.Entries == nil:
+		return nil, isFile(err, page)
+	}
+	return u.listing(page), nil
+}
+
+// mayHaveListing reports whether a server that does not send a page may still list a directory.
+func mayHaveListing(err error) bool {
+	switch fetch.CodeOf(err) {
+	case fetch.ErrRefused, fetch.ErrNotFound, fetch.ErrServer:
+		_, transient := fetch.Transient(err)
+		return !transient
+	}
+	return false
 }
 
 // members requests a listing. If there is none, the response is a document, and noListing is the
@@ -219,16 +284,17 @@ func isFile(noListing error, resp *fetch.Response) error {
 
 // begin reads the first entry of a listing, so that a failure before it can be retried. The caller
 // must call stop when the entries are no longer needed.
-func begin(resp *fetch.Response) (stop func(), err error) {
+func begin(resp *fetch.Response) (stop func(), found bool, err error) {
 	if resp.Entries == nil {
-		return func() {}, nil
+		return func() {}, false, nil
 	}
 	next, stop := iter.Pull2(resp.Entries)
 	first, err, ok := next()
 	if err != nil {
 		stop()
-		return nil, err
+		return nil, false, err
 	}
+	found = ok
 	resp.Entries = func(yield func(fetch.Entry, error) bool) {
 		var err error
 		for e := first; ok; e, err, ok = next() {
@@ -237,7 +303,7 @@ func begin(resp *fetch.Response) (stop func(), err error) {
 			}
 		}
 	}
-	return stop, nil
+	return stop, found, nil
 }
 
 // listing passes resp to the hook or, without a hook, counts its entries.
@@ -337,7 +403,7 @@ func (u *run) follow(ctx context.Context, resp *fetch.Response) error {
 	if !pattern && u.Listing == nil {
 		return nil
 	}
-	stop, err := begin(resp)
+	stop, _, err := begin(resp)
 	if err != nil {
 		return download.Again(err)
 	}

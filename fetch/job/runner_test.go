@@ -17,6 +17,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/retry"
@@ -235,6 +236,71 @@ func TestListsLinks(t *testing.T) {
 		got := r.Run(t.Context(), &job.Job{URL: uri.MustParse("x-plain://host" + path), Op: fetch.OpList}, hooks)
 		if got.Outcome != job.Failed || got.Class != want || path == "/a.txt" && !strings.Contains(got.Message, "it is a file, not a directory: x-plain://host/a.txt") {
 			t.Errorf("%s: %+v", path, *got)
+		}
+	}
+}
+
+// TestPagesWithoutLinksAreListed checks when a listing is requested for the URL of a page.
+func TestPagesWithoutLinksAreListed(t *testing.T) {
+	t.Parallel()
+	refused := &fetch.Error{Code: fetch.ErrRefused, Reply: fetch.Reply{Code: 405}}
+	unsupported := &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.ErrUnsupported, Hint: "a hint"}
+	for name, tt := range map[string]struct {
+		path            string
+		page            string // with its type before a space
+		pageErr, dirErr error
+		want            []string
+		code            fetch.Code
+		asks            string
+	}{
+		"a page with links":                  {"/d/", `text/html <a href="x">`, nil, nil, []string{"x-page://h/d/x"}, "", "get"},
+		"a page without links":               {"/d/", "text/html <p>", nil, nil, []string{"x-page://h/d/member"}, "", "get list"},
+		"a text":                             {"/d/", "text/plain x", nil, nil, []string{"x-page://h/d/member"}, "", "get list"},
+		"no page":                            {"/d/", "", refused, nil, []string{"x-page://h/d/member"}, "", "get list"},
+		"no page at the root":                {"", "", refused, nil, []string{"x-page://h/member"}, "", "get list"},
+		"a page without links or listing":    {"/d/", "text/html <p>", nil, unsupported, nil, "", "get list"},
+		"a text without a listing":           {"/d/", "text/plain x", nil, unsupported, nil, fetch.ErrNotRetrievable, "get list"},
+		"no page and no listing":             {"/d/", "", refused, unsupported, nil, fetch.ErrRefused, "get list"},
+		"a listing that fails":               {"/d/", "text/html <p>", nil, fetch.ErrAuth, nil, fetch.ErrAuth, "get list"},
+		"a listing that fails, without page": {"/d/", "", refused, fetch.ErrAuth, nil, fetch.ErrAuth, "get list"},
+		"a busy server":                      {"/d/", "", fetch.ErrBusy, nil, nil, fetch.ErrBusy, "get"},
+		"a server error that may pass":       {"/d/", "", &fetch.Error{Code: fetch.ErrServer, Retry: true}, nil, nil, fetch.ErrServer, "get"},
+		"a lost connection":                  {"/d/", "", fetch.ErrNetwork, nil, nil, fetch.ErrNetwork, "get"},
+		"no slash":                           {"/d", `text/html <a href="x">`, nil, unsupported, []string{"x-page://h/x"}, "", "list get"},
+	} {
+		var asks []string
+		c := fetch.New(nil, func(_ fetch.Env, reg *fetch.Registry) {
+			reg.Register(fetch.Scheme{Name: "x-page", Ops: []fetch.Op{fetch.OpGet, fetch.OpList}, Traits: fetch.Traits{HTML: true},
+				Driver: fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+					asks = append(asks, req.Op.String())
+					kind, text, _ := strings.Cut(tt.page, " ")
+					resp := &fetch.Response{Meta: fetch.Meta{ContentType: kind, Size: -1}, Body: io.NopCloser(strings.NewReader(text))}
+					switch {
+					case req.Op == fetch.OpGet:
+						return resp, tt.pageErr
+					case tt.dirErr != nil:
+						return nil, tt.dirErr
+					}
+					resp.Kind = fetch.KindListing
+					member := fetch.Entry{URL: req.URL.Resolve(uri.MustParse("member")), Size: -1}
+					driver.SetParts(resp, parts(entries(member)), nil)
+					return resp, nil
+				})})
+		})
+		r := &job.Runner{Downloader: &download.Downloader{Client: c}, Retry: retry.Policy{Tries: 1}}
+		var found []string
+		got := r.Run(t.Context(), &job.Job{URL: uri.MustParse("x-page://h" + tt.path), Op: fetch.OpList}, &job.Hooks{Listing: func(resp *fetch.Response) error {
+			for e, err := range resp.Entries {
+				if err != nil {
+					return err
+				}
+				found = append(found, e.URL.String())
+			}
+			return nil
+		}})
+		c.Close()
+		if got.Class != tt.code || !slices.Equal(found, tt.want) || strings.Join(asks, " ") != tt.asks {
+			t.Errorf("%s: class %q, %q, requests %q, want %q, %q, %q", name, got.Class, found, asks, tt.code, tt.want, tt.asks)
 		}
 	}
 }

@@ -23,7 +23,7 @@ var ceilings = map[string]ceiling{
 	"archive":                {10550, 69},
 	"crawl":                  {7600, 57},
 	"protocols":              {36950, 132},
-	"fetch":                  {21600, 286},
+	"fetch":                  {21650, 286},
 	"fetch/driver":           {2130, 40},
 	"fetch/uri":              {3050, 40},
 	"fetch/download":         {6100, 31},

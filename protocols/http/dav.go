@@ -1,8 +1,10 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"maps"
@@ -16,6 +18,16 @@ import (
 
 // davSchemes maps the schemes of WebDAV, as GNOME and KDE name them, to those of its messages.
 var davSchemes = map[string]string{"dav": "http", "davs": "https", "webdav": "http", "webdavs": "https"}
+
+// maxDAV limits the servers and pages whose support of WebDAV is remembered.
+const maxDAV = 1024
+
+// A davPlace is a server with WebDAV, or a page without it: a server may have it only below some path.
+type davPlace struct {
+	scope  string // see Env.Scope
+	server uri.Origin
+	page   string // "" for a server with WebDAV
+}
 
 // propfind asks for the properties that entries have (RFC 4918, section 9.1).
 const (
@@ -187,6 +199,60 @@ func withoutOptions(req *fetch.Request) *fetch.Request {
 	dup.Header = make(textproto.MIMEHeader, len(req.Header)+2)
 	maps.Copy(dup.Header, req.Header)
 	return &dup
+}
+
+// listPage lists a URL of http or https with a slash at its end, if its server announces WebDAV there (RFC
+// 4918, section 10.1).
+func (d *opener) listPage(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	if !isDirectory(req.URL) {
+		return nil, noListings(req.URL)
+	}
+	server := davPlace{scope: d.env.Scope(ctx), server: req.URL.Origin()}
+	page := server
+	page.page = cmp.Or(req.URL.Path(), "/")
+	switch {
+	case d.davPlaces.Has(server):
+		return d.list(ctx, req, req.URL)
+	case d.davPlaces.Has(page):
+		return nil, noListings(req.URL)
+	}
+	resp, err := d.exchange(ctx, withoutOptions(req), http.MethodOptions, newRecord(ctx, d.env))
+	switch {
+	case err != nil && !refusesMethod(err):
+		return nil, err
+	case err == nil && len(resp.Location) > 0:
+		return resp, nil
+	case err == nil:
+		resp.Body.Close()
+	}
+	if err != nil || !announcesDAV(resp.Header) {
+		d.davPlaces.Add(page)
+		return nil, noListings(req.URL)
+	}
+	d.davPlaces.Add(server)
+	return d.list(ctx, req, req.URL)
+}
+
+// refusesMethod reports whether a server has decided about a request, and would do so again.
+func refusesMethod(err error) bool {
+	_, transient := fetch.Transient(err)
+	return replyCode(err) != 0 && fetch.CodeOf(err) != fetch.ErrAuth && !transient
+}
+
+func announcesDAV(h textproto.MIMEHeader) bool {
+	for _, value := range h["Dav"] {
+		for class := range strings.SplitSeq(value, ",") {
+			if strings.TrimSpace(class) == "1" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func noListings(u uri.URI) error {
+	return &fetch.Error{Code: fetch.ErrNotRetrievable,
+		Err: fmt.Errorf("%s has no listings: %w", u.Scheme(), errors.ErrUnsupported)}
 }
 
 func notCollection() error {

@@ -1,6 +1,7 @@
 package http_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -213,6 +214,73 @@ func TestServersWithoutWebDAV(t *testing.T) {
 	}
 }
 
+// TestPagesAreListedOverWebDAV checks listings of http URLs, and that a server is asked once.
+func TestPagesAreListedOverWebDAV(t *testing.T) {
+	t.Parallel()
+	s := &share{get: methodNotAllowed}
+	base := serve(t, s.ServeHTTP)
+	c := newClient(t, nil, urlhttp.Options{})
+	for i, tt := range []struct {
+		path  string
+		code  fetch.Code
+		asked []string
+	}{
+		{"/none/", fetch.ErrNotRetrievable, []string{"OPTIONS /none/"}},
+		{"/none/", fetch.ErrNotRetrievable, nil},
+		{"/d/", "", []string{"OPTIONS /d/", "PROPFIND /d/ 1"}},
+		{"/d/", "", []string{"PROPFIND /d/ 1"}},
+		{"/d/a", fetch.ErrNotRetrievable, nil},
+		{"/none/", fetch.ErrNotFound, []string{"PROPFIND /none/ 1"}},
+	} {
+		entries, err := drive.List(t, c, base+tt.path)
+		if log := s.takeLog(); fetch.CodeOf(err) != tt.code || !slices.Equal(log, tt.asked) {
+			t.Errorf("%d: %s: %v, requests %q, want class %q, %q", i, tt.path, err, log, tt.code, tt.asked)
+		}
+		if tt.code == "" && (len(entries) != 2 || entries[0].URL.String() != base+"/d/a") {
+			t.Errorf("%d: %s: %v", i, tt.path, entries)
+		}
+		if tt.code == fetch.ErrNotRetrievable && !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%d: %s: %v, want one matching errors.ErrUnsupported", i, tt.path, err)
+		}
+	}
+}
+
+// TestAnnouncementsOfWebDAV checks the responses to OPTIONS after which a page is listed.
+func TestAnnouncementsOfWebDAV(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		options func(http.ResponseWriter, *http.Request)
+		code    fetch.Code
+	}{
+		"no class":      {func(w http.ResponseWriter, _ *http.Request) {}, fetch.ErrNotRetrievable},
+		"other classes": {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("DAV", "<1>, 10, extended") }, fetch.ErrNotRetrievable},
+		"not allowed":   {methodNotAllowed, fetch.ErrNotRetrievable},
+		"not found":     {http.NotFound, fetch.ErrNotRetrievable},
+		"busy":          {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }, fetch.ErrBusy},
+		"a login":       {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, fetch.ErrAuth},
+		"class 1":       {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("DAV", "1,2") }, ""},
+		"a redirect": {func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/d/" && r.URL.RawQuery == "" {
+				http.Redirect(w, r, "/d/?x", http.StatusTemporaryRedirect)
+			}
+			w.Header().Set("DAV", "1")
+		}, ""},
+	} {
+		s := &share{get: methodNotAllowed}
+		base := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodOptions {
+				tt.options(w, r)
+				return
+			}
+			s.ServeHTTP(w, r)
+		})
+		entries, err := drive.List(t, newClient(t, nil, urlhttp.Options{}), base+"/d/")
+		if fetch.CodeOf(err) != tt.code || tt.code == "" && len(entries) != 2 {
+			t.Errorf("%s: %v, %v, want class %q", name, entries, err, tt.code)
+		}
+	}
+}
+
 func TestRedirectsOfWebDAVKeepTheScheme(t *testing.T) {
 	t.Parallel()
 	s := &share{get: methodNotAllowed}
@@ -317,7 +385,7 @@ func TestExplainWebDAV(t *testing.T) {
 		"webdav://h/d/?x#y": fmt.Sprintf(find, "/d/?x"),
 		"webdavs://h/d":     "GET /d HTTP/1.1; Host: h; Accept: */*; Accept-Encoding: identity; User-Agent: urlget",
 	})
-	for url, want := range map[string]string{"dav://h/d": "PROPFIND /d HTTP/1.1"} {
+	for url, want := range map[string]string{"http://h/d/": "OPTIONS /d/ HTTP/1.1,PROPFIND /d/ HTTP/1.1", "dav://h/d": "PROPFIND /d HTTP/1.1"} {
 		x, err := c.Explain(&fetch.Request{URL: uri.MustParse(url), Op: fetch.OpList})
 		if err != nil {
 			t.Fatal(err)

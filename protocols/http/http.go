@@ -14,6 +14,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/cookies"
 	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/internal/bounded"
 	"github.com/urlget/urlget/protocols/http/hsts"
 )
 
@@ -74,7 +75,7 @@ func With(opts Options) fetch.Loader {
 	return func(env fetch.Env, reg *fetch.Registry) {
 		d := newDriver(env, opts)
 		scheme := fetch.Scheme{
-			Name: "http", Port: 80, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat},
+			Name: "http", Port: 80, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
 			Ranges: true, RangeSets: true, ForwardProxy: true, Bodies: true, Driver: d,
 			Traits: fetch.Traits{RedirectTarget: true, Tree: true, Pages: true, HTML: true,
 				Robots: "/robots.txt", Stateless: true},
@@ -90,22 +91,24 @@ func With(opts Options) fetch.Loader {
 
 type opener struct {
 	Options
-	env      fetch.Env
-	logins   logins
-	tried    driver.Logins
-	versions versions
-	closings atomic.Int64 // number of calls of CloseIdleConnections
-	cookies  atomic.Bool  // the jar may have cookies
-	ownJar   bool         // the jar is that of the program
-	http1    *http1
-	http3    http.RoundTripper // nil if HTTP/3 is disabled
+	env       fetch.Env
+	logins    logins
+	tried     driver.Logins
+	versions  versions
+	davPlaces *bounded.Set[davPlace]
+	closings  atomic.Int64 // number of calls of CloseIdleConnections
+	cookies   atomic.Bool  // the jar may have cookies
+	ownJar    bool         // the jar is that of the program
+	http1     *http1
+	http3     http.RoundTripper // nil if HTTP/3 is disabled
 
 	mu         sync.Mutex
 	transports map[transportKey]*http.Transport
 }
 
 func newDriver(env fetch.Env, opts Options) *opener {
-	d := &opener{Options: opts, env: env, ownJar: opts.Jar != nil}
+	d := &opener{Options: opts, env: env, ownJar: opts.Jar != nil,
+		davPlaces: bounded.NewSet[davPlace](maxDAV)}
 	if d.cookies.Store(d.Jar != nil); d.Jar == nil {
 		d.Jar = cookies.New()
 	}
@@ -117,6 +120,9 @@ func newDriver(env fetch.Env, opts Options) *opener {
 }
 
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	if req.Op == fetch.OpList {
+		return d.listPage(ctx, req)
+	}
 	rec := newRecord(ctx, d.env)
 	if req.Op == fetch.OpGet {
 		method, err := methodOf(req)

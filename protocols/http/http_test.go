@@ -40,8 +40,13 @@ func startTree(t testing.TB, tree fs.FS, proto string, o *fetch.Options) fetchte
 	t.Cleanup(h.Close)
 	o.TLS = trust(srv)
 	return fetchtest.Site{
-		Load:    urlhttp.Load,
-		URL:     func(name string) string { return srv.URL + "/" + uri.Escape(name) },
+		Load: urlhttp.Load,
+		URL: func(name string) string {
+			if info, err := fs.Stat(tree, name); err == nil && info.IsDir() || name == "no-such-directory" {
+				name += "/"
+			}
+			return srv.URL + "/" + strings.ReplaceAll(uri.Escape(name), "%2F", "/")
+		},
 		Log:     all.Log,
 		Fault:   h.Fail,
 		Escaped: true,

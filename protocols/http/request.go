@@ -328,8 +328,19 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if req.Op == fetch.OpStat {
+	switch req.Op {
+	case fetch.OpStat:
 		method = http.MethodHead
+	case fetch.OpList:
+		if !isDirectory(req.URL) {
+			return nil, noListings(req.URL)
+		}
+		steps, err := d.explain(withoutOptions(req), http.MethodOptions)
+		if err != nil {
+			return nil, err
+		}
+		more, err := d.explain(propfindRequest(req, "1"), methodPropfind)
+		return append(steps, more...), err
 	}
 	return d.explain(req, method)
 }

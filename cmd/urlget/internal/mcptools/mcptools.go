@@ -262,22 +262,11 @@ type listed struct {
 
 // list returns the entries of a listing or, if the protocol has none, the links of the document.
 func (t *tools) list(ctx context.Context, in listInput) (*result, error) {
-	_, resp, err := t.do(ctx, fetch.OpList, in.URL)
-	if errors.Is(err, errors.ErrUnsupported) {
-		_, resp, err = t.do(ctx, fetch.OpGet, in.URL)
-	}
+	resp, listing, err := t.open(ctx, in.URL)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	if err := decode(resp); err != nil {
-		return nil, err
-	}
-	listing, ok := links.Entries(resp, "")
-	if !ok {
-		return nil, &fetch.Error{Op: "list", URL: resp.URL.Redacted(), Code: fetch.ErrNotRetrievable,
-			Err: errors.New("the resource has no listing and no links"), Hint: "use the tool fetch"}
-	}
 	limit := in.Limit
 	if limit <= 0 {
 		limit = defaultEntries
@@ -294,6 +283,48 @@ func (t *tools) list(ctx context.Context, in listInput) (*result, error) {
 		head.Next = skip + limit
 	}
 	return texts(head, b.String()), nil
+}
+
+// open requests a listing or a document with links. For a directory of a scheme with pages, it requests a
+// listing only if there is no page with links.
+func (t *tools) open(
+	ctx context.Context, rawURL string,
+) (resp *fetch.Response, entries iter.Seq2[fetch.Entry, error], err error) {
+	u, _ := uri.ParseLoose(rawURL)
+	if isDir := u.Path() == "" || strings.HasSuffix(u.Path(), "/"); !isDir || !t.Client.Traits(u).HTML {
+		resp, entries, err = t.entries(ctx, fetch.OpList, rawURL)
+		if errors.Is(err, errors.ErrUnsupported) {
+			return t.entries(ctx, fetch.OpGet, rawURL)
+		}
+		return resp, entries, err
+	}
+	resp, entries, err = t.entries(ctx, fetch.OpGet, rawURL)
+	switch fetch.CodeOf(err) {
+	case fetch.ErrRefused, fetch.ErrNotFound, fetch.ErrServer, fetch.ErrNotRetrievable:
+		if resp, entries, listErr := t.entries(ctx, fetch.OpList, rawURL); listErr == nil {
+			return resp, entries, nil
+		}
+	}
+	return resp, entries, err
+}
+
+func (t *tools) entries(
+	ctx context.Context, op fetch.Op, rawURL string,
+) (*fetch.Response, iter.Seq2[fetch.Entry, error], error) {
+	_, resp, err := t.do(ctx, op, rawURL)
+	if err != nil {
+		return nil, nil, err
+	}
+	err = decode(resp)
+	listing, ok := links.Entries(resp, "")
+	if err == nil && !ok {
+		err = &fetch.Error{Op: "list", URL: resp.URL.Redacted(), Code: fetch.ErrNotRetrievable,
+			Err: errors.New("the resource has no listing and no links"), Hint: "use the tool fetch"}
+	}
+	if err != nil {
+		resp.Body.Close()
+	}
+	return resp, listing, err
 }
 
 // limited yields the entries after the first skip ones, at most limit. It counts one more in n if there

@@ -19,6 +19,7 @@ import (
 	"testing/fstest"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/net/webdav"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
@@ -197,6 +198,23 @@ func TestPagesAreListed(t *testing.T) {
 	if _, failed = call(t, s, "list", map[string]any{"url": site(t, "text/plain", "x").URL}, &f); !failed ||
 		f.Class != string(fetch.ErrNotRetrievable) || f.Hint != "use the tool fetch" {
 		t.Errorf("a text: %+v", f)
+	}
+}
+
+func TestSharesAreListed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/a.txt", []byte("content"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	share := httptest.NewServer(&webdav.Handler{FileSystem: webdav.Dir(dir), LockSystem: webdav.NewMemLS()})
+	t.Cleanup(share.Close)
+	for _, url := range []string{share.URL, share.URL + "/", "dav" + strings.TrimPrefix(share.URL, "http")} {
+		var head listed
+		text, failed := call(t, connect(t, local), "list", map[string]any{"url": url}, &head)
+		if failed || head.Entries != 1 || !strings.Contains(text, `/a.txt"`) || !strings.Contains(text, `"size":7`) {
+			t.Errorf("%s: %s, %+v", url, text, head)
+		}
 	}
 }
 
