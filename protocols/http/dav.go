@@ -158,7 +158,7 @@ func (d *opener) properties(
 	resp.Size, resp.ContentType = self.length(), self.mediaType()
 	resp.Validator = fetch.Validator{ETag: self.etag, ModTime: self.modTime()}
 	if self.collection {
-		resp.Kind = fetch.KindListing
+		resp.Kind, resp.Validator = fetch.KindListing, fetch.Validator{} // its listing has none
 	}
 	return self, resp, nil
 }

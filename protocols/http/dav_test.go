@@ -144,7 +144,7 @@ func TestCollectionsAreListings(t *testing.T) {
 					if got, want := entriesOf(t, resp), []string{"object /d/a 7", "listing /d/c/ -1"}; !slices.Equal(got, want) {
 						t.Errorf("%s: %s %s: %q, want %q", name, op, path, got, want)
 					}
-				case resp.ETag != `"1"` || resp.ModTime.Year() != 2020 || resp.Size != -1:
+				case !resp.Validator.IsZero() || resp.Size != -1: // like those of the listing
 					t.Errorf("%s: %s %s: %+v", name, op, path, resp.Meta)
 				}
 				resp.Body.Close()
