@@ -39,10 +39,10 @@ var servers = []struct {
 	{scheme: "http", server: "nginx", features: "content coding", harness: nginxHarness("plain", http.Options{Compressed: true})},
 	{scheme: "https", server: "nginx", features: "HTTP/1.1", harness: nginxHarness("tls", http.Options{Protocols: http.HTTP1})},
 	{scheme: "https", server: "nginx", features: "HTTP/2", harness: nginxHarness("tls", http.Options{})},
-	{scheme: "dav", why: "protocols/http has the server of golang.org/x/net/webdav, and responses of others"},
-	{scheme: "davs", why: "the same as dav"},
+	{scheme: "dav", server: "nginx", features: "PROPFIND", harness: davHarness("plain", "dav")},
+	{scheme: "davs", server: "nginx", features: "PROPFIND", harness: davHarness("tls", "davs")},
 	{scheme: "webdav", why: "the same as dav"},
-	{scheme: "webdavs", why: "the same as dav"},
+	{scheme: "webdavs", why: "the same as davs"},
 
 	{scheme: "ftp", server: "vsftpd", features: "clear", harness: ftpHarness("clear")},
 	{scheme: "ftp", server: "vsftpd", features: "AUTH TLS", harness: ftpHarness("tls")},

@@ -73,6 +73,25 @@ func nginxHarness(port string, opts http.Options) func(server string) fetchtest.
 	}
 }
 
+// davHarness returns a harness for the directories of the server.
+func davHarness(port, scheme string) func(server string) fetchtest.Harness {
+	return func(server string) fetchtest.Harness {
+		h := nginxHarness(port, http.Options{})(server)
+		h.Skip = nil
+		start := h.Start
+		h.Start = func(t testing.TB, tree fs.FS) fetchtest.Site {
+			site := start(t, tree)
+			url := site.URL
+			site.URL = func(name string) string {
+				u := uri.MustParse(url(name))
+				return scheme + "://" + u.HostPort(0) + "/dav" + u.Path()
+			}
+			return site
+		}
+		return h
+	}
+}
+
 // fixture returns a file of the tree.
 func fixture(t testing.TB, s *lab.Server, name string) []byte {
 	t.Helper()

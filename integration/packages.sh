@@ -19,7 +19,7 @@ fi
 
 # To install: servers without conflicts, and the tools of the tests and benchmarks.
 installed=(
-	nginx-light pygopherd python3-pyftpdlib python3-openssl dictd dictfmt dictzip yaz
+	nginx-light libnginx-mod-http-dav-ext pygopherd python3-pyftpdlib python3-openssl dictd dictfmt dictzip yaz
 	idzebra-2.0-common idzebra-2.0-utils libidzebra-2.0-mod-grs-marc
 	slapd tinyproxy squid microsocks hercules samba smbclient dovecot-pop3d dovecot-imapd
 	rpcbind socat openssl curl wget lftp iproute2 procps ca-certificates
