@@ -22,6 +22,11 @@ type Env interface {
 	// the request of ctx. If req.From is zero, Open uses the URL of that request. Open follows
 	// redirects, so Location of the response is empty.
 	Open(ctx context.Context, req *Request) (*Response, error)
+	// OpenGateway retrieves a URL of a gateway that the options of the driver name, on behalf of the
+	// request of ctx. The policy treats the URL as given by the user, even if another origin led to
+	// the request, and each call has a redirect limit of its own. Nothing else of the user is sent: no
+	// login except one in req, no cookies and no client certificate.
+	OpenGateway(ctx context.Context, req *Request) (*Response, error)
 	// Proxy returns the forward proxy that retrieves the request's URL, if there is one. Dial
 	// handles proxies that tunnel.
 	Proxy(ctx context.Context) (uri.URI, bool)

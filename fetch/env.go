@@ -66,6 +66,19 @@ func (e *env) Open(ctx context.Context, req *Request) (*Response, error) {
 	return e.client.follow(ctx, &dup, prov.hops, before)
 }
 
+// viaGateway is the provenance before a request to a gateway of the user.
+var viaGateway = &provenance{}
+
+// OpenGateway implements Env.
+func (e *env) OpenGateway(ctx context.Context, req *Request) (*Response, error) {
+	if provenanceOf(ctx).hops == nil {
+		return nil, errors.New("fetch: Env.OpenGateway called with a foreign context")
+	}
+	dup := *req
+	dup.From, dup.NoCookies = uri.URI{}, true
+	return e.client.follow(ctx, &dup, &hopCount{max: e.client.maxHops()}, viaGateway)
+}
+
 // Proxy implements Env.
 func (e *env) Proxy(ctx context.Context) (uri.URI, bool) {
 	p := provenanceOf(ctx).proxy

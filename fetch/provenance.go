@@ -116,6 +116,9 @@ func provenanceOf(ctx context.Context) *provenance {
 // provenance returns the provenance of req. Before is the provenance of the exchange that led to
 // req. If it is nil, the recorded place of the host of req.From is used.
 func (c *Client) provenance(req *Request, hops *hopCount, before *provenance) *provenance {
+	if before == viaGateway {
+		return &provenance{url: req.URL, hops: hops, foreign: true}
+	}
 	p := &provenance{url: req.URL, from: req.From, hops: hops, foreign: c.policy.Untrusted,
 		publicOnly: c.policy.Untrusted}
 	if p.untrusted = before == nil && c.policy.Untrusted; p.untrusted || req.From.IsZero() {
@@ -143,7 +146,7 @@ func (c *Client) provenance(req *Request, hops *hopCount, before *provenance) *p
 	case before != nil:
 		p.referrer = before.referrer
 	}
-	p.foreign = p.foreign || !p.referrer.IsZero()
+	p.foreign = p.foreign || !p.referrer.IsZero() || before != nil && before.foreign
 	return p
 }
 

@@ -123,3 +123,19 @@ func TestHostRefused(t *testing.T) {
 		})
 	}
 }
+
+// Hosts in base 58 are identifiers whose case counts.
+func TestHostsThatDependOnTheCase(t *testing.T) {
+	t.Parallel()
+	for url, host := range map[string]string{
+		"ipfs://QmUNLLsPACCz1vLxQVkXqqLX5R1X345qqfHbsf67hvA3Nn/A": "QmUNLLsPACCz1vLxQVkXqqLX5R1X345qqfHbsf67hvA3Nn",
+		"IPNS://12D3KooW":             "12D3KooW",
+		"http://Example.COM/":         "example.com",
+		"ipns://B%C3%BCcher.example/": "xn--bcher-kva.example",
+	} {
+		u := MustParse(url)
+		if n := u.Normalize(); u.Host() != host || n.Host() != host {
+			t.Errorf("%s: host %q, normalized %q, want %q", url, u.Host(), n.Host(), host)
+		}
+	}
+}

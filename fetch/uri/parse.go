@@ -148,11 +148,14 @@ func (u *URI) parseAuthority(start, end int) *Error {
 		}
 	}
 	u.hostEnd = uint32(hostEnd)
-	name, reason := canonicalHost(u.text[host:hostEnd])
+	raw := u.text[host:hostEnd]
+	name, reason := canonicalHost(raw)
 	if reason != "" {
 		return malformed(host, reason)
 	}
-	u.host = name
+	if u.host = name; name != raw && strings.EqualFold(name, raw) && lookup(u.Scheme()).caseHost {
+		u.host = raw
+	}
 	return nil
 }
 

@@ -10,6 +10,9 @@ type scheme struct {
 	// host means that a URL requires a host, so that "http:/h" must be a mistake.
 	host bool
 
+	// caseHost means that upper and lower case differ in the host, which is not a domain name.
+	caseHost bool
+
 	// plainQuery means that "?" is an ordinary character of the path.
 	plainQuery bool
 
@@ -98,6 +101,8 @@ func lookup(name string) scheme {
 		return scheme{port: 79, path: opaque}
 	case "whois":
 		return scheme{port: 43, path: opaque}
+	case "ipfs", "ipns": // identifiers in base 58 depend on the case
+		return scheme{host: true, caseHost: true}
 	}
 	return scheme{}
 }

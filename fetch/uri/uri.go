@@ -52,7 +52,8 @@ func (u URI) Scheme() string { return strings.ToLower(u.text[:u.scheme]) }
 
 // Host returns the host in canonical form: decoded, in lower case, an international name in its
 // ASCII form, an address in its usual notation and without brackets. The zone of an IPv6 address
-// follows "%", as in package net. If u has no host, Host returns "".
+// follows "%", as in package net. Schemes whose hosts are identifiers keep the case. If u has no host,
+// Host returns "".
 func (u URI) Host() string { return u.host }
 
 // Port returns the port, or def if u has none.
