@@ -6,7 +6,7 @@ package fetch
 type Reason struct {
 	Kind ReasonKind `json:"kind"`
 	Port uint16     `json:"port,omitempty"` // the port of ReasonPort
-	// the scheme of ReasonNoDriver, ReasonLocal, ReasonNotData and ReasonRedirect
+	// the scheme of ReasonNoDriver, ReasonGateway, ReasonLocal, ReasonNotData and ReasonRedirect
 	Scheme string `json:"scheme,omitempty"`
 	// the target host, or the host whose server requires something
 	Host string `json:"host,omitempty"`
@@ -34,6 +34,7 @@ const (
 	ReasonNoLogin    ReasonKind = "no_login"        // the server requires a login and there is none
 	ReasonAccount    ReasonKind = "no_account"      // the server requires an account (ACCT in FTP)
 	ReasonNewsServer ReasonKind = "no_news_server"  // neither the URL nor the options name a news server
+	ReasonGateway    ReasonKind = "no_gateway"      // the options name no gateway, which Scheme needs
 	// the URL refers to received mail, and no mailbox is configured
 	ReasonMailbox   ReasonKind = "no_mailbox"
 	ReasonMailDraft ReasonKind = "mail_draft" // the URL is a draft of a message

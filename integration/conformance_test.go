@@ -104,6 +104,7 @@ var servers = []struct {
 	{scheme: "z39.50r", server: "zebra", features: "version 3", why: "not a file server: TestZebraRecords"},
 	{scheme: "cso", why: "no CSO server is packaged: protocols/cso plays conversations"},
 	{scheme: "data", why: "the URL is the document"},
+	{scheme: "ipfs", why: "no gateway is packaged: protocols/ipfs has one of ours, and blocks of boxo"},
 	{scheme: "ni", why: "retrieves by https, and checks: protocols/ni"},
 	{scheme: "file", why: "needs no server"},
 	{scheme: "mid", why: "reads mailboxes; asks the servers of news where it may"},

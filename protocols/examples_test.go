@@ -10,6 +10,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols"
+	"github.com/urlget/urlget/protocols/ipfs"
 	"github.com/urlget/urlget/protocols/nntp"
 	"github.com/urlget/urlget/protocols/sftp"
 )
@@ -118,6 +119,13 @@ var families = []struct {
 	{schemes: "ni", rfcs: "RFC 6920", examples: []example{
 		{"ni://example.com/sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk", "a body by its digest"}},
 		note: "urlget retrieves the body over https from `/.well-known/ni/` of the authority. The body ends with an error if its digest is wrong. A name without an authority is not retrievable."},
+	{schemes: "ipfs", rfcs: "UnixFS; Trustless Gateway", login: "none; that of the gateway is in its URL", examples: []example{
+		{"ipfs://bafybeiczsscdsbs7ffqz55asqdf3smv6klcw3gofszvwlyarci47bgf354/", "a directory by its CID"},
+		{"ipfs://bafybeiczsscdsbs7ffqz55asqdf3smv6klcw3gofszvwlyarci47bgf354/docs/file.txt", "a file in it"},
+		{"ipfs://bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku", "a file by its CID"}},
+		note: "The gateway is that of `--ipfs-gateway`, `$IPFS_GATEWAY` or `~/.ipfs/gateway`; there is no default. It is not trusted: urlget retrieves blocks, verifies each with its CID, and resolves paths itself. " +
+			"It reads blocks with the codecs raw and dag-pb and the hash functions sha2-256, blake2b-256 and identity. The size of a small file in a listing is as stated by the author of the directory. " +
+			"With `--gateway ipfs=URL` a gateway serves whole files instead, which are not verified."},
 	{schemes: "data", rfcs: "RFC 2397", examples: []example{{"data:,hello", "the text itself"}}},
 	{schemes: "file", rfcs: "RFC 8089", examples: []example{{"file:///etc/motd", "a file of this machine"}},
 		note: "Files that the kernel generates, as in `/proc` and `/sys`, are read to their end. One that waits for events, such as `/proc/kmsg`, ends with an error if nothing comes within `--read-timeout`. Devices and pipes have no timeout."},
@@ -137,7 +145,7 @@ var families = []struct {
 // compares the page about them.
 func TestExamplesOfEveryScheme(t *testing.T) {
 	t.Parallel()
-	c := fetch.New(nil, protocols.With(protocols.Config{NNTP: &nntp.Options{Server: "news.example"}, SFTP: &sftp.Options{NoConfig: true}}))
+	c := fetch.New(nil, protocols.With(protocols.Config{IPFS: &ipfs.Options{Gateway: "http://gateway.example"}, NNTP: &nntp.Options{Server: "news.example"}, SFTP: &sftp.Options{NoConfig: true}}))
 	defer c.Close()
 	var b strings.Builder
 	b.WriteString(schemesHead + describe(c.Schemes()) + schemesTail)

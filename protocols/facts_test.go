@@ -22,6 +22,7 @@ import (
 	"github.com/urlget/urlget/protocols/gopher"
 	"github.com/urlget/urlget/protocols/http"
 	"github.com/urlget/urlget/protocols/imap"
+	"github.com/urlget/urlget/protocols/ipfs"
 	"github.com/urlget/urlget/protocols/ldap"
 	"github.com/urlget/urlget/protocols/mailto"
 	"github.com/urlget/urlget/protocols/nfs"
@@ -66,6 +67,10 @@ var records = []struct {
 		`"ftp":{"name":"a","kind":"file","size":1,"mtime":"1970-01-01T00:00:01.5Z","target":"b","mode":"-rw-r--r--","facts":{"size":"1","type":"file"},"raw":"c"}`},
 	{listing.Entry{},
 		`"ftp":{"name":"","kind":"","size":0,"raw":""}`},
+	{ipfs.Sys{CID: "a", Target: "b"},
+		`"ipfs":{"cid":"a","target":"b"}`},
+	{ipfs.Sys{},
+		`"ipfs":{"cid":""}`},
 	{gopher.Item{Type: "0", Selector: "/a", Host: "h", Port: 70, Extras: []string{"+"},
 		Attributes: []gopher.Attribute{{Name: "A", Value: "b", Lines: []string{"c"}}, {}}},
 		`"gopher":{"type":"0","selector":"/a","host":"h","port":70,"extras":["+"],"attributes":[{"name":"A","value":"b","lines":["c"]},{"name":""}]}`},

@@ -16,6 +16,7 @@ import (
 	"github.com/urlget/urlget/protocols/http"
 	"github.com/urlget/urlget/protocols/http/http3"
 	"github.com/urlget/urlget/protocols/imap"
+	"github.com/urlget/urlget/protocols/ipfs"
 	"github.com/urlget/urlget/protocols/ldap"
 	"github.com/urlget/urlget/protocols/mailto"
 	"github.com/urlget/urlget/protocols/mid"
@@ -47,6 +48,7 @@ type Config struct {
 	Gopher   *gopher.Options
 	HTTP     *http.Options // if QUIC is nil and Protocols has HTTP3, http3.Over is used
 	IMAP     *imap.Options
+	IPFS     *ipfs.Options
 	LDAP     *ldap.Options
 	Mailto   *mailto.Options
 	Mid      *mid.Options
@@ -85,6 +87,7 @@ func With(cfg Config) fetch.Loader {
 		}
 		http.With(web)(env, reg)
 		imap.With(orZero(cfg.IMAP))(env, reg)
+		ipfs.With(orZero(cfg.IPFS))(env, reg)
 		unsupported.Load(env, reg)
 		ldap.With(orZero(cfg.LDAP))(env, reg)
 		mailto.With(orZero(cfg.Mailto))(env, reg)

@@ -1,6 +1,9 @@
 package protocols_test
 
 import (
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"log"
@@ -34,6 +37,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/z3950d"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/protocols/imap"
+	"github.com/urlget/urlget/protocols/ipfs"
 	"github.com/urlget/urlget/protocols/pop"
 	"github.com/urlget/urlget/protocols/sftp"
 )
@@ -124,6 +128,7 @@ func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fet
 	tlsSockets.StartTLS()
 	t.Cleanup(sockets.Close)
 	t.Cleanup(tlsSockets.Close)
+	gateway, blocks := ipfsGateway(t, []byte(long))
 	telnet := servers.Start(t, servers.Config{Scheme: "telnet"}, func(c *servers.Conn) { io.WriteString(c, long) }).Addr
 
 	client = func(scheme string, o *fetch.Options) *fetch.Client {
@@ -132,7 +137,7 @@ func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fet
 			o.TLS = web.Client().Transport.(*http.Transport).TLSClientConfig
 		}
 		return fetch.New(o, protocols.With(protocols.Config{
-			IMAP: &imap.Options{AllowPlaintext: true}, POP: &pop.Options{AllowPlaintext: true},
+			IMAP: &imap.Options{AllowPlaintext: true}, IPFS: &ipfs.Options{Gateway: gateway}, POP: &pop.Options{AllowPlaintext: true},
 			SFTP: &sftp.Options{KnownHosts: []string{known}, NoConfig: true, NoAgent: true},
 		}))
 	}
@@ -172,6 +177,8 @@ func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fet
 		"nfs, public":       {url: public.URL + "/pub/long.txt", pieces: true, says: []string{"\x00\x00\x00\x01x"}},
 		"nfs, list":         {url: nfs3.URL + "/pub/", op: fetch.OpList, pieces: true, says: []string{"\x80\x00\x00\x18"}},
 		"nfs, metadata":     {url: public.URL + "/pub/long.txt", op: fetch.OpStat},
+		"ipfs":              {url: "ipfs://" + blocks[1] + "/long.txt", pieces: true, says: []string{"HTTP/1.1 100\r\n", "X: y\r\n"}},
+		"ipfs, list":        {url: "ipfs://" + blocks[1] + "/", op: fetch.OpList, pieces: true},
 		"imap":              {url: "imap://joe:x@" + imap4.Addr + "/INBOX/;UID=1", says: []string{"* OK x\r\n", "+ x\r\n", "* X\r\n"}},
 		"imap, list":        {url: "imap://joe:x@" + imap4.Addr + "/INBOX", op: fetch.OpList, says: []string{"* OK x\r\n", "* 1 EXISTS\r\n"}},
 		"imap, mailboxes":   {url: "imap://joe:x@" + imap4.Addr + "/", op: fetch.OpList, says: []string{"* OK x\r\n"}},
@@ -210,6 +217,25 @@ func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fet
 		"wss":               {url: "ws" + strings.TrimPrefix(tlsSockets.URL, "http"), session: true, codes: []fetch.Code{fetch.ErrProtocol}},
 		"tn3270":            {unframed: true, url: "tn3270://" + telnet + "/", session: true, says: []string{"\xff\xf1", "\xff\xfd\x18"}},
 	}, client
+}
+
+// ipfsGateway starts a gateway, and returns its URL and the CIDs of a file and of its directory.
+func ipfsGateway(t *testing.T, file []byte) (gateway string, cids []string) {
+	t.Helper()
+	served := make(map[string][]byte)
+	add := func(codec string, block []byte) string {
+		sum := sha256.Sum256(block)
+		id := "01" + codec + "1220" + hex.EncodeToString(sum[:])
+		b, _ := hex.DecodeString(id)
+		served["/ipfs/b"+strings.ToLower(strings.TrimRight(base32.StdEncoding.EncodeToString(b), "="))] = block
+		cids = append(cids, "f"+id)
+		return string(b)
+	}
+	link := "\x0a\x24" + add("55", file) + "\x12\x08long.txt"
+	add("70", []byte("\x12"+string(rune(len(link)))+link+"\x0a\x02\x08\x01"))
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write(served[r.URL.Path]) }))
+	t.Cleanup(s.Close)
+	return s.URL, cids
 }
 
 // write writes a file.

@@ -72,6 +72,7 @@ func (n *network) driverConfig() protocols.Config {
 		Gemini:   &d.Gemini,
 		Gopher:   &d.Gopher,
 		HTTP:     web,
+		IPFS:     &d.IPFS,
 		IMAP:     &imap.Options{StartTLS: d.News.StartTLS, AllowPlaintext: d.News.AllowPlaintext},
 		LDAP:     &ldap.Options{StartTLS: d.News.StartTLS, AllowPlaintext: d.News.AllowPlaintext},
 		Mailto:   &mailto.Options{Mailboxes: d.Mailboxes},

@@ -67,6 +67,9 @@ func hint(e *fetch.Error) string {
 		return "use --ftp-account NAME to send an account"
 	case fetch.ReasonNewsServer:
 		return "use --news-server" + strings.TrimPrefix(e.Hint, "set the news server in the options")
+	case fetch.ReasonGateway:
+		use := "use --" + r.Scheme + "-gateway URL"
+		return use + strings.TrimPrefix(e.Hint, "set the gateway in the options")
 	case fetch.ReasonMailbox:
 		return "use --mailbox FILE to search a mailbox"
 	case fetch.ReasonMailDraft:

@@ -84,6 +84,7 @@ var layers = []layer{
 		{packages: "protocols/http/hsts", imports: []string{"internal/quoted", "internal/filelock"}},
 		{packages: "protocols/http/...", imports: append(kit[:len(kit):len(kit)], "fetch/cookies"), modules: []string{"golang.org/x/net",
 			"github.com/dunglas/httpsfv", "github.com/andybalholm/brotli", "github.com/klauspost/compress"}},
+		{packages: "protocols/ipfs/...", imports: kit, modules: []string{"golang.org/x/crypto/blake2b"}},
 		{packages: "protocols/ldap/...", imports: kit, modules: []string{"github.com/go-ldap/ldap"}},
 		{packages: "protocols/sftp/...", imports: kit, purpose: "is the driver for sftp and scp URLs",
 			modules: []string{"golang.org/x/crypto", "github.com/skeema/knownhosts"}},

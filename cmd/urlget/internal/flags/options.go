@@ -16,6 +16,7 @@ import (
 	"github.com/urlget/urlget/protocols/gemini"
 	"github.com/urlget/urlget/protocols/gopher"
 	"github.com/urlget/urlget/protocols/http"
+	"github.com/urlget/urlget/protocols/ipfs"
 	"github.com/urlget/urlget/protocols/nfs"
 	"github.com/urlget/urlget/protocols/nntp"
 	"github.com/urlget/urlget/protocols/sftp"
@@ -289,6 +290,7 @@ type Driver struct {
 	FTP        ftp.Options
 	Gemini     gemini.Options
 	Gopher     gopher.Options
+	IPFS       ipfs.Options
 	Mailboxes  []string
 	News       nntp.Options
 	NFS        nfs.Options

@@ -1,0 +1,68 @@
+package ipfs
+
+import (
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/internal/remotefile"
+)
+
+// maxPath limits a path, in bytes.
+const maxPath = 64 << 10
+
+func newTarget(req *fetch.Request) (*target, error) {
+	u := req.URL.WithoutFragment()
+	if _, named := u.User(); named || u.Port(0) != 0 {
+		return nil, remotefile.Malformed("an " + u.Scheme() + " URL cannot have a user or a port")
+	}
+	text := u.String()
+	if query, ok := u.Query(); ok {
+		text = strings.TrimSuffix(text, "?"+query)
+	}
+	bare, err := uri.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	path := u.Path()
+	t := &target{req: req, url: bare}
+	t.Base = strings.TrimSuffix(text, path) + "/"
+	t.Text, t.Dir = strings.Trim(path, "/"), strings.HasSuffix(path, "/")
+	if t.names, err = t.split(); err != nil {
+		return nil, err
+	}
+	if t.root, err = parseCID(u.Host()); err != nil {
+		return nil, fetch.ErrURL.Errorf("%.100q is %w", u.Host(), err)
+	}
+	return t, t.root.check()
+}
+
+func (t *target) split() (names []string, err error) {
+	if len(t.Text) > maxPath {
+		return nil, remotefile.Malformed("path too long")
+	}
+	for part := range strings.SplitSeq(t.Text, "/") {
+		name := uri.UnescapeRaw(part)
+		switch {
+		case name == "", name == ".":
+		case strings.ContainsAny(name, "/\x00"):
+			return nil, remotefile.Malformed("encoded slash or NUL in a file name")
+		case name == "..":
+			t.Dir = t.Dir || strings.HasSuffix(t.Text, part)
+			names = names[:max(len(names)-1, 0)] // never above the root
+		default:
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// name returns the name of the file: the last element of the path, or the CID.
+func (t *target) name() string {
+	if len(t.names) == 0 {
+		return t.url.Host()
+	}
+	return t.names[len(t.names)-1]
+}
+
+func (t *target) path() string { return "/" + strings.Join(t.names, "/") }
