@@ -81,6 +81,9 @@ type Env interface {
 	// Each Read returns one datagram and each Write sends one. DialDatagrams fails if there is a
 	// proxy.
 	DialDatagrams(ctx context.Context, addr string, stray []byte) (*Conn, error)
+	// LookupTXT returns the TXT records of a domain name, each as one string, within the connect
+	// timeout. It fails if there is a proxy, because the lookup would not use it.
+	LookupTXT(ctx context.Context, name string) ([]string, error)
 	// TLSConfig returns a new configuration for a connection to host. It has no client certificates
 	// if another origin led to the request of ctx, if Policy.Untrusted is set, or if the request is
 	// anonymous, except for schemes with Traits.Stateless. See Conn.Handshake.

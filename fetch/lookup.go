@@ -98,3 +98,29 @@ func (l *lookup) explain(err error) error {
 	}
 	return err
 }
+
+// LookupTXT implements Env.
+func (e *env) LookupTXT(ctx context.Context, name string) ([]string, error) {
+	lookup := e.client.opts.LookupTXT
+	switch {
+	case !provenanceOf(ctx).proxy.url.IsZero():
+		return nil, refusal(Reason{Kind: ReasonProxy},
+			"records of the DNS cannot be looked up through a proxy")
+	case lookup != nil:
+	case e.client.opts.DialContext != nil:
+		return nil, fmt.Errorf("records of the DNS: %w", errors.ErrUnsupported)
+	default:
+		lookup = net.DefaultResolver.LookupTXT
+	}
+	ctx, cancel := e.connectContext(ctx, "no record of the DNS within %v")
+	defer cancel()
+	records, err := lookup(ctx, name)
+	if err != nil && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	var dns *net.DNSError
+	if errors.As(err, &dns) && dns.IsNotFound {
+		return nil, &Error{Code: ErrNotFound, Err: err}
+	}
+	return records, err
+}

@@ -45,10 +45,13 @@ type Options struct {
 	// server (see [Env]). If ListenPacket is nil, net.ListenPacket is used. If DialContext
 	// is set and ListenPacket is not, protocols that need such sockets fail.
 	ListenPacket func(ctx context.Context, network, addr string) (net.PacketConn, error)
-	Network      Network
-	TLS          *tls.Config // nil means the system's roots and TLS 1.2 or later
-	Identity     Identity
-	Timeouts     Timeouts
+	// LookupTXT looks up TXT records of the DNS (see [Env]). If it is nil, the resolver of the system is
+	// used. If DialContext is set and LookupTXT is not, protocols that need such records fail.
+	LookupTXT func(ctx context.Context, name string) ([]string, error)
+	Network   Network
+	TLS       *tls.Config // nil means the system's roots and TLS 1.2 or later
+	Identity  Identity
+	Timeouts  Timeouts
 	// MaxRedirects limits the hops of a request: redirects and URLs opened by drivers, counted
 	// together. 0 means 10; a negative value means no limit.
 	MaxRedirects int
