@@ -105,6 +105,7 @@ var servers = []struct {
 	{scheme: "cso", why: "no CSO server is packaged: protocols/cso plays conversations"},
 	{scheme: "data", why: "the URL is the document"},
 	{scheme: "ipfs", why: "no gateway is packaged: protocols/ipfs has one of ours, and blocks of boxo"},
+	{scheme: "ipns", why: "the same as ipfs, with records of boxo: protocols/ipfs"},
 	{scheme: "ni", why: "retrieves by https, and checks: protocols/ni"},
 	{scheme: "file", why: "needs no server"},
 	{scheme: "mid", why: "reads mailboxes; asks the servers of news where it may"},

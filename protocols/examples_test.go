@@ -119,12 +119,14 @@ var families = []struct {
 	{schemes: "ni", rfcs: "RFC 6920", examples: []example{
 		{"ni://example.com/sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk", "a body by its digest"}},
 		note: "urlget retrieves the body over https from `/.well-known/ni/` of the authority. The body ends with an error if its digest is wrong. A name without an authority is not retrievable."},
-	{schemes: "ipfs", rfcs: "UnixFS; Trustless Gateway", login: "none; that of the gateway is in its URL", examples: []example{
+	{schemes: "ipfs ipns", rfcs: "UnixFS; Trustless Gateway; IPNS Record; DNSLink", login: "none; that of the gateway is in its URL", examples: []example{
 		{"ipfs://bafybeiczsscdsbs7ffqz55asqdf3smv6klcw3gofszvwlyarci47bgf354/", "a directory by its CID"},
 		{"ipfs://bafybeiczsscdsbs7ffqz55asqdf3smv6klcw3gofszvwlyarci47bgf354/docs/file.txt", "a file in it"},
-		{"ipfs://bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku", "a file by its CID"}},
+		{"ipfs://bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku", "a file by its CID"},
+		{"ipns://k51qzi5uqu5dkkciu33khkzbcmxtyhn376i1e83tya8kuy7z9euedzyr5nhoew/", "what the owner of a key publishes"},
+		{"ipns://host.example/docs/", "a directory of a domain with a DNSLink"}},
 		note: "The gateway is that of `--ipfs-gateway`, `$IPFS_GATEWAY` or `~/.ipfs/gateway`; there is no default. It is not trusted: urlget retrieves blocks, verifies each with its CID, and resolves paths itself. " +
-			"It reads blocks with the codecs raw and dag-pb and the hash functions sha2-256, blake2b-256 and identity. The size of a small file in a listing is as stated by the author of the directory. " +
+			"It reads blocks with the codecs raw and dag-pb and the hash functions sha2-256, blake2b-256 and identity. Names are keys (Ed25519, RSA, ECDSA), whose signed records come from the gateway and are verified, or domains, whose TXT records urlget looks up; the latter not with a proxy. An old record is valid until it expires. The size of a small file in a listing is as stated by the author of the directory. " +
 			"With `--gateway ipfs=URL` a gateway serves whole files instead, which are not verified."},
 	{schemes: "data", rfcs: "RFC 2397", examples: []example{{"data:,hello", "the text itself"}}},
 	{schemes: "file", rfcs: "RFC 8089", examples: []example{{"file:///etc/motd", "a file of this machine"}},

@@ -104,6 +104,7 @@ var noLoans = map[string]string{
 	"z39.50r": "a login in the URL", "z39.50s": "a login in the URL",
 	"ni":     "asks by http",
 	"ipfs":   "the gateway is the user's choice for all requests, and verified: fetch, TestOpenGatewayIsTheUsersChoice",
+	"ipns":   "as ipfs",
 	"telnet": "the session belongs to the terminal", "rlogin": "the session belongs to the terminal",
 	"tn3270": "the session belongs to the terminal",
 }

@@ -22,7 +22,7 @@ var ceilings = map[string]ceiling{
 	"serve":                  {7050, 11},
 	"archive":                {10550, 69},
 	"crawl":                  {7600, 57},
-	"protocols":              {37700, 135},
+	"protocols":              {38050, 135},
 	"fetch":                  {21650, 287},
 	"fetch/driver":           {2130, 40},
 	"fetch/uri":              {3050, 40},

@@ -22,7 +22,7 @@ const (
 )
 
 func (t *tree) file(ctx context.Context, at *target, n *node) (*fetch.Response, error) {
-	meta := remotefile.Describe(at.name(), n.size, n.mtime)
+	meta := remotefile.Describe(at.fileName(), n.size, n.mtime)
 	meta.ETag = strconv.Quote(n.id.String())
 	if len(n.links) == 0 && n.id.codec == codecRaw && n.id.hash == hashSHA256 {
 		meta.Digests = []fetch.Digest{{Algorithm: "sha-256", Sum: []byte(n.id.digest), By: "cid",

@@ -29,7 +29,7 @@ func (s Sys) EntryFacts() fetch.Facts {
 
 func (t *tree) directory(ctx context.Context, at *target, n *node, names []string) *fetch.Response {
 	base := at.Path.Directory()
-	resp, read := remotefile.Listing(at.req, remotefile.Member(base, "", false), at.name(), n.mtime)
+	resp, read := remotefile.Listing(at.req, remotefile.Member(base, "", false), at.fileName(), n.mtime)
 	resp.ETag = `"` + n.id.String() + `"`
 	if !read {
 		return resp

@@ -31,8 +31,16 @@ func newTarget(req *fetch.Request) (*target, error) {
 	if t.names, err = t.split(); err != nil {
 		return nil, err
 	}
-	if t.root, err = parseCID(u.Host()); err != nil {
+	if t.named = u.Scheme() == "ipns"; t.named {
+		t.name, err = parseName(u.Host())
+	} else {
+		t.root, err = parseCID(u.Host())
+	}
+	switch {
+	case err != nil:
 		return nil, fetch.ErrURL.Errorf("%.100q is %w", u.Host(), err)
+	case t.named:
+		return t, nil
 	}
 	return t, t.root.check()
 }
@@ -57,8 +65,8 @@ func (t *target) split() (names []string, err error) {
 	return names, nil
 }
 
-// name returns the name of the file: the last element of the path, or the CID.
-func (t *target) name() string {
+// fileName returns the last element of the path or, without one, the host.
+func (t *target) fileName() string {
 	if len(t.names) == 0 {
 		return t.url.Host()
 	}

@@ -522,7 +522,7 @@ func (o *Options) protocolFlags() []Flag {
 		{Name: "no-ssh-config", In: all, Value: &o.Driver.SSH.NoConfig, Help: "do not read ~/.ssh/config"},
 		{Name: "nfs-user", In: all, Value: parsedBy(&o.Driver.NFS.User, parseNFSUser), Help: "access NFS servers as user `UID[:GID,...]` instead of nobody"},
 		{Name: "nfs-mount-port", In: all, Value: &o.Driver.NFS.MountPort, Help: "use port `N` for the NFS mount service, without the port mapper"},
-		{Name: "ipfs-gateway", In: all, Value: &o.Driver.IPFS.Gateway, Help: "retrieve ipfs URLs from the gateway `URL`, and verify them (default $IPFS_GATEWAY)", Secret: withAt},
+		{Name: "ipfs-gateway", In: all, Value: &o.Driver.IPFS.Gateway, Help: "retrieve ipfs and ipns URLs from the gateway `URL`, and verify them (default $IPFS_GATEWAY)", Secret: withAt},
 		{Name: "login", In: sending, Value: &o.Driver.Login, Help: "log in to sessions with the user and password of the URL, unencrypted"},
 		{Name: "transcript", In: sending, Value: &o.Driver.Transcript, Help: "record both directions of a session in `FILE`, including passwords"},
 		{Name: "driver", In: all, Value: programs(&o.Driver.Programs), Help: "handle an experimental scheme with a program: `x-SCHEME=PROGRAM`"},
