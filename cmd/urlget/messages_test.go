@@ -82,6 +82,8 @@ var reasonRows = []reasonRow{
 		"the server requires an account in addition to the user name", "flags.md#--ftp-account"},
 	{fetch.ReasonNewsServer, fetch.ErrNoServer, "the URL has no news server, and none is configured",
 		"set the news server in the options, $NNTPSERVER or /etc/news/server", "flags.md#--news-server"},
+	{fetch.ReasonGateway, fetch.ErrNoServer, "no IPFS gateway is configured",
+		"set the gateway in the options, $IPFS_GATEWAY or ~/.ipfs/gateway", "flags.md#--ipfs-gateway"},
 	{fetch.ReasonMailbox, fetch.ErrNotFound, "message 1@h.example: no mailbox to search", "",
 		"flags.md#--mailbox"},
 	{fetch.ReasonMailDraft, fetch.ErrNotRetrievable, "it is the mail address joe@h.example", "",

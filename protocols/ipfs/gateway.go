@@ -120,8 +120,8 @@ func (s *source) block(ctx context.Context, id cid, limit int) ([]byte, error) {
 	case len(b) > limit:
 		return nil, damaged("the gateway %s sends more than %d bytes for block %s", s.gateway.base, limit, id)
 	case !id.matches(b):
-		return nil, damaged("the gateway %s sends other content for block %s: %d bytes of type %s",
-			s.gateway.base, id, len(b), fetch.Printable(contentType))
+		return nil, damaged("the gateway %s sends other content for block %s: %d bytes of type %q",
+			s.gateway.base, id, len(b), contentType)
 	}
 	return b, nil
 }
