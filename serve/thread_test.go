@@ -6,7 +6,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/urlget/urlget/fetchtest/servers/imapd"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 )
 
@@ -57,4 +59,20 @@ func TestThreadsWithAMissingArticle(t *testing.T) {
 	}
 	n.Close()
 	u.get(thread).want(t, http.StatusOK, "Incomplete: ")
+}
+
+func TestMailboxesHaveThreads(t *testing.T) {
+	t.Parallel()
+	letter := func(id, more string) imapd.Message {
+		return imapd.Message{Text: []byte("From: N" + id + " <a@x>\r\nSubject: Pears\r\nMessage-ID: <" + id + "@x>\r\n" + more + "\r\nThe text of " + id + ".\r\n"), Date: time.Unix(1e9, 0)}
+	}
+	s := imapd.Start(t, imapd.Options{User: "joe", Password: "secret",
+		Mailboxes: map[string][]imapd.Message{"INBOX": {letter("1", ""), letter("2", "In-Reply-To: <1@x> (of Monday)\r\n"), letter("3", "")}}})
+	u := start(t)
+	u.readMail()
+	box := u.open("imap://joe;AUTH=*:secret@" + s.Addr + "/INBOX")
+	box.want(t, http.StatusOK, `<li class="entry d1 unread">`, "1 reply<")
+	p := u.get(box.find(t, "/thread?"))
+	p.want(t, http.StatusOK, "The text of 1.", "The text of 2.")
+	p.without(t, "The text of 3.")
 }

@@ -153,9 +153,10 @@ func TestListedMessages(t *testing.T) {
 		return `FLAGS (\Answered) ENVELOPE ("Mon, 2 Sep 2024 10:00:00 +0000" "Pears" ` + from + ` NIL NIL NIL NIL NIL NIL "<a@x>")`
 	}
 	for items, want := range map[string]Message{
-		envelope(`(("=?utf-8?q?J=C3=B6rg?=" NIL "joe" "x.example"))`): {From: "Jörg <joe@x.example>", Unread: true},
-		envelope(`((NIL NIL "joe" "x.example")(NIL NIL "sue" "x"))`):  {From: "joe@x.example", Unread: true},
-		envelope(`(("Undisclosed" NIL "list" NIL)(NIL NIL NIL NIL))`): {From: "Undisclosed", Unread: true},
+		envelope(`(("=?utf-8?q?J=C3=B6rg?=" NIL "joe" "x.example"))`):         {From: "Jörg <joe@x.example>", Unread: true},
+		envelope(`((NIL NIL "joe" "x.example")(NIL NIL "sue" "x"))`):          {From: "joe@x.example", Unread: true},
+		envelope(`(("Undisclosed" NIL "list" NIL)(NIL NIL NIL NIL))`):         {From: "Undisclosed", Unread: true},
+		strings.Replace(envelope(`NIL`), `NIL "<a@x>"`, `"<b@x>" "<a@x>"`, 1): {Unread: true, ReplyTo: "<b@x>"},
 		envelope(`NIL`):         {Unread: true},
 		envelope(`((NIL NIL))`): {Unread: true},
 		strings.Replace(envelope(`NIL`), `\Answered`, `\Answered \SEEN`, 1): {},

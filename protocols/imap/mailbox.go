@@ -25,19 +25,24 @@ type Message struct {
 	From    string // the first author
 	Date    string // the Date header field, unparsed
 	ID      string
+	ReplyTo string // the In-Reply-To header field: IDs of messages
 	Unread  bool
 }
 
 // EntryFacts implements [fetch.EntryRecord].
 func (m Message) EntryFacts() fetch.Facts {
-	return fetch.Facts{Driver: "imap", List: []fetch.Fact{
+	list := []fetch.Fact{
 		{Name: "uid", Value: uint64(m.UID)},
 		{Name: "subject", Value: m.Subject, Optional: true},
 		{Name: "from", Value: m.From, Optional: true},
 		{Name: "date", Value: m.Date, Optional: true},
 		{Name: "message_id", Value: m.ID, Optional: true},
 		{Name: "unread", Value: m.Unread, Optional: true},
-	}}
+	}
+	if m.ReplyTo != "" {
+		list = append(list, fetch.Fact{Name: "references", Value: strings.Fields(m.ReplyTo)})
+	}
+	return fetch.Facts{Driver: "imap", List: list}
 }
 
 // The body of the response consists of the server's FETCH responses.
@@ -163,6 +168,7 @@ func (t *target) part(validity, uid uint32, items map[string]value) (driver.Part
 	m := Message{UID: uid}
 	if envelope := items["ENVELOPE"].list; len(envelope) >= 10 {
 		m.Date, m.ID = envelope[0].nstring(), envelope[9].nstring()
+		m.ReplyTo = envelope[8].nstring()
 		m.Subject, m.From = message.Decode(envelope[1].nstring()), author(envelope[2].list)
 	}
 	flags, known := items["FLAGS"]

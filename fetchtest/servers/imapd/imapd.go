@@ -296,9 +296,10 @@ func (c *session) describe(set string, header bool) bool {
 		head, _, _ := bytes.Cut(m.Text, []byte("\r\n\r\n"))
 		text := fmt.Appendf(nil,
 			"* %d FETCH (UID %d FLAGS () RFC822.SIZE %d INTERNALDATE \"%s\" ENVELOPE (%s %s %s NIL NIL "+
-				"NIL NIL NIL NIL NIL)",
+				"NIL NIL NIL %s %s)",
 			n, n, len(m.Text), m.Date.Format("_2-Jan-2006 15:04:05 -0700"),
-			literal(field(head, "Date")), literal(field(head, "Subject")), author(head))
+			literal(field(head, "Date")), literal(field(head, "Subject")), author(head),
+			literal(field(head, "In-Reply-To")), literal(field(head, "Message-ID")))
 		if header {
 			head = append(bytes.Clone(head), "\r\n\r\n"...)
 			text = fmt.Appendf(text, " BODY[HEADER] {%d}\r\n%s", len(head), head)
