@@ -3,10 +3,16 @@ package serve_test
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/fstest"
+
+	"golang.org/x/net/html"
+
+	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 )
 
 // raw requests a file, with the codings that the browser accepts, and returns it as it was sent.
@@ -55,13 +61,44 @@ func TestTheFirstPageIsSmall(t *testing.T) {
 	t.Parallel()
 	u := start(t)
 	home := u.raw("/", "gzip")
-	size, requests := len(home.text), 1
+	size, requests, kept := len(home.text), 1, make(map[string]bool)
 	for _, m := range reference.FindAllStringSubmatch(home.text, -1) {
 		if strings.HasPrefix(m[1], "/static/") {
 			requests, size = requests+1, size+len(u.raw(m[1], "gzip").text)
+			kept[m[1]] = true
 		}
 	}
 	if t.Logf("%d requests, %d bytes", requests, size); requests > 3 || size > 20<<10 {
 		t.Errorf("the first page takes %d requests and %d bytes", requests, size)
+	}
+	for _, next := range []page{u.open("data:,hello"), u.get("/following"), u.get("/history")} {
+		for _, m := range reference.FindAllStringSubmatch(next.text, -1) {
+			if strings.HasPrefix(m[1], "/static/") && !kept[m[1]] {
+				t.Errorf("%s loads %s", next.url, m[1])
+			}
+		}
+	}
+}
+
+// TestLongListingsHaveFewNodes counts what a browser keeps in memory for a listing.
+func TestLongListingsHaveFewNodes(t *testing.T) {
+	t.Parallel()
+	files := fstest.MapFS{}
+	for i := range 5000 {
+		files[fmt.Sprintf("file-%04d.txt", i)] = &fstest.MapFile{Data: []byte("x"), ModTime: day.AddDate(0, 0, i)}
+	}
+	u := start(t)
+	p := u.open("ftp://" + ftpd.Start(t, ftpd.Options{Tree: files}).Addr + "/")
+	p.want(t, http.StatusOK, "5000 entries")
+	root, err := html.Parse(strings.NewReader(p.text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes := 0
+	for range root.Descendants() {
+		nodes++
+	}
+	if t.Logf("%d nodes", nodes); nodes >= 30_000 {
+		t.Errorf("5000 entries have %d nodes", nodes)
 	}
 }
