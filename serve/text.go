@@ -175,7 +175,7 @@ func (p *page) pieces(line string) []piece {
 	return append(list, piece{Text: rest})
 }
 
-var shownHeader = []string{"From", "To", "Cc", "Newsgroups", "Subject", "Date", "Organization", "Followup-To"}
+var shownHeader = []string{"From", "To", "Cc", "Newsgroups", "Date", "Organization", "Followup-To"}
 
 func (p *page) message(resp *fetch.Response, r io.Reader) error {
 	text, readErr := io.ReadAll(io.LimitReader(r, maxCachedBody))

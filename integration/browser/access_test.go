@@ -179,6 +179,7 @@ const overflow = `(() => {
   for (const e of document.querySelectorAll("body *")) {
     const r = e.getBoundingClientRect();
     if (r.width && r.right > innerWidth + 1 && !e.closest("pre, .wide, .hidden, .skip")) list.push(e.outerHTML.slice(0, 160));
+    if (e.matches(".list li") && r.height > 200) list.push("narrow: " + e.outerHTML.slice(0, 160));
   }
   return list;
 })()`
