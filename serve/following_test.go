@@ -86,7 +86,7 @@ func TestPagesOfEachKindAreFollowed(t *testing.T) {
 	log := geminid.Start(t, geminid.Options{TLS: cfg, Types: map[string]string{".gmi": "text/gemini"}, Tree: fstest.MapFS{
 		"log.gmi": {Data: []byte("# Log\n=> a.gmi 2026-10-03 - Grafting\n=> /about About\n=> b.gmi 2026-09-01\n")}, "a.gmi": {Data: []byte("How to graft.\n")},
 		"plain.gmi": {Data: []byte("# Plain\n=> a.gmi Grafting\n")}}})
-	hole := gopherd.Start(t, gopherd.Options{Text: true, Items: map[string][]string{"/": {"iA phlog\t\t$HOST\t$PORT", "02026-08-01 Ladders\t/l\t$HOST\t$PORT", "0No date\t/n\t$HOST\t$PORT"}}})
+	hole := gopherd.Start(t, gopherd.Options{Text: true, Items: map[string][]string{"/": {"iA phlog\t\t$HOST\t$PORT", "02026-08-01 Ladders\t/l\t$HOST\t$PORT", "0No date     2026-Nov-29     1 KB\t/n\t$HOST\t$PORT", "1..      \t/up\t$HOST\t$PORT"}}})
 	group := nntpd.Start(t, nntpd.Options{Groups: []nntpd.Group{{Name: "x.y", Articles: []nntpd.Article{
 		{ID: "<1@x>", Text: "From: a\nNewsgroups: x.y\nSubject: Pears\nDate: Wed, 16 Sep 2026 12:00:00 +0000\nMessage-ID: <1@x>\n\nx\n"}}}}})
 	feed := newJournal(t, entry("old", "2020-01-01T00:00:00Z")+entry("future", "2999-01-01T00:00:00Z")+`<entry><title type="html">&lt;b>Bold</title><updated>2026-09-20T00:00:00Z</updated></entry>`)

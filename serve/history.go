@@ -141,9 +141,7 @@ func (h *history) append(line []byte) error {
 	return errors.Join(err, f.Chmod(historyFileMode), f.Close())
 }
 
-func (v visit) line() []byte {
-	return historyLine{Title: v.title}.at(v.time, v.address)
-}
+func (v visit) line() []byte { return historyLine{Title: v.title}.at(v.time, v.address) }
 
 func (l historyLine) at(t time.Time, a address) []byte {
 	l.Time, l.URL, l.From, l.Foreign = t.UTC(), a.url.String(), a.from.String(), a.foreign

@@ -10,6 +10,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -81,10 +82,11 @@ func listedItems(entries iter.Seq2[fetch.Entry, error], here address, dated bool
 			return nil, &fetch.Error{Code: fetch.ErrTooLarge,
 				Err: fmt.Errorf("the listing has more than %d entries", maxEntries)}
 		}
-		if e.URL.IsZero() || e.Kind != fetch.EntryObject && e.Kind != fetch.EntryListing {
+		name, _, _ := strings.Cut(strings.TrimSpace(fetch.Printable(e.Name)), "   ") // servers add columns
+		if e.URL.IsZero() || name == ".." || e.Kind != fetch.EntryObject && e.Kind != fetch.EntryListing {
 			continue
 		}
-		it := item{fetch.Printable(e.Name), here.to(e.URL), dateOf(e)}
+		it := item{name, here.to(e.URL), dateOf(e)}
 		day, title, ok := datedName(it.title)
 		if ok && it.date.IsZero() {
 			it.date, it.title = day, title
