@@ -3,8 +3,8 @@
 //
 // Each package below is a small server for the tests of clients, as net/http/httptest is for HTTP:
 // csod, dictd, ftpd, geminid, gopherd, imapd, nexd, nfsd, nntpd, popd, prosperod, queryd (finger
-// and whois), sftpd, smbd, spartand, telnetd, tftpd, waisd and z3950d. All listen on a port of the
-// loopback interface and are used in the same way:
+// and whois), rsyncd, sftpd, smbd, spartand, telnetd, tftpd, waisd and z3950d. All listen on a port
+// of the loopback interface and are used in the same way:
 //
 //	s := ftpd.Start(t, ftpd.Options{Tree: os.DirFS("testdata")}) // closed when the test ends
 //	get(s.URL + "/readme.txt")                                   // the client under test
