@@ -56,6 +56,14 @@ var families = []struct {
 		{"smb://joe@host.example/share/dir/", "a directory"},
 		{"smb://domain;joe@host.example/share/file", "a file, for a user of a domain"}},
 		note: "Paths in a DFS namespace lead to the server that has the files, like a redirect: with its own login, and if the policy permits the server. Symbolic links on the server are not followed."},
+	{schemes: "rsync", rfcs: "RFC 5781; protocol versions 27 to 31 of rsync", login: "with a user name, if the module requires a login; the password is not sent, only a digest of it and of the server's challenge", examples: []example{
+		{"rsync://host.example/", "the modules"},
+		{"rsync://host.example/module/dir/", "a directory"},
+		{"rsync://joe@host.example:8730/module/file", "a file, with a login, at another port"}},
+		note: "Each file and each directory has a connection of its own, because a session of the protocol ends with its transfer. " +
+			"A file is complete if the checksum that the server sends is right. Transfers cannot begin within a file, so an interrupted download starts again. " +
+			"urlget sends no parts of files that it has, but a mirror requests only files whose size or time has changed. " +
+			"The server follows symbolic links; a listing shows their targets. The protocol has no TLS."},
 	{schemes: "tftp", rfcs: "RFC 3617, 1350, 2347 to 2349, 7440", examples: []example{
 		{"tftp://host.example/boot/kernel", "a file"}}},
 	{schemes: "gopher gophers", rfcs: "RFC 4266, 1436", examples: []example{

@@ -29,6 +29,7 @@ import (
 	"github.com/urlget/urlget/protocols/nntp"
 	"github.com/urlget/urlget/protocols/pop"
 	"github.com/urlget/urlget/protocols/prospero"
+	"github.com/urlget/urlget/protocols/rsync"
 	"github.com/urlget/urlget/protocols/sftp"
 	"github.com/urlget/urlget/protocols/smb"
 	"github.com/urlget/urlget/protocols/wais"
@@ -114,6 +115,10 @@ var records = []struct {
 		`"prospero":{"target":"FILE","union":true,"name":"a","host":"b","hsoname":"c","version":"1","attributes":{"D":["g","h"],"E":["f"]},"access":[["AFTP","i"]]}`},
 	{prospero.Link{},
 		`"prospero":{"target":"","name":"","host":"","hsoname":""}`},
+	{rsync.Sys{Mode: "Lrwxrwxrwx", Target: "a", Comment: "b"},
+		`"rsync":{"mode":"Lrwxrwxrwx","target":"a","comment":"b"}`},
+	{rsync.Sys{},
+		`"rsync":{}`},
 	{sftp.Sys{Mode: "-rw-r--r--", UID: &id, GID: &id, Target: "a"},
 		`"sftp":{"mode":"-rw-r--r--","uid":1000,"gid":1000,"target":"a"}`},
 	{sftp.Sys{UID: new(uint32)},

@@ -31,6 +31,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/nfsd"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/fetchtest/servers/popd"
+	"github.com/urlget/urlget/fetchtest/servers/rsyncd"
 	"github.com/urlget/urlget/fetchtest/servers/sftpd"
 	"github.com/urlget/urlget/fetchtest/servers/smbd"
 	"github.com/urlget/urlget/protocols"
@@ -285,6 +286,10 @@ var userResources = []userResource{
 	{"netrc", []string{"smb"}, func(t *testing.T, scheme string) userRequest {
 		s := smbd.Start(t, smbd.Options{Tree: files, Users: map[string]string{"u": "p"}})
 		return userRequest{url: scheme + "://" + s.Addr + "/share/pub/a.txt", opts: logins(t)}
+	}},
+	{"netrc", []string{"rsync"}, func(t *testing.T, scheme string) userRequest {
+		s := rsyncd.Start(t, rsyncd.Options{Tree: files, Users: map[string]string{"u": "p"}})
+		return userRequest{url: scheme + "://" + s.Addr + "/files/pub/a.txt", opts: logins(t)}
 	}},
 	{"netrc", []string{"sftp", "scp"}, func(t *testing.T, scheme string) userRequest {
 		s := sftpd.Start(t, sftpd.Options{Tree: files, Users: map[string]string{"u": "p"}})

@@ -16,6 +16,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/imapd"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/fetchtest/servers/popd"
+	"github.com/urlget/urlget/fetchtest/servers/rsyncd"
 	"github.com/urlget/urlget/fetchtest/servers/sftpd"
 	"github.com/urlget/urlget/fetchtest/servers/smbd"
 	"github.com/urlget/urlget/fetchtest/servers/z3950d"
@@ -23,6 +24,7 @@ import (
 	"github.com/urlget/urlget/protocols/imap"
 	"github.com/urlget/urlget/protocols/nntp"
 	"github.com/urlget/urlget/protocols/pop"
+	"github.com/urlget/urlget/protocols/rsync"
 	"github.com/urlget/urlget/protocols/sftp"
 	"github.com/urlget/urlget/protocols/smb"
 	"github.com/urlget/urlget/protocols/z3950"
@@ -40,6 +42,7 @@ func TestWrongPasswordIsSentOnce(t *testing.T) {
 	maildrop := popd.Start(t, popd.Options{User: "joe", Password: "right"})
 	news := nntpd.Start(t, nntpd.Options{User: "joe", Password: "right"})
 	share := smbd.Start(t, smbd.Options{Tree: tree, Users: users})
+	modules := rsyncd.Start(t, rsyncd.Options{Tree: tree, Users: users})
 	library := z3950d.Start(t, z3950d.Options{Tree: tree, User: "joe", Password: "right"})
 	ssh := func(s *sftpd.Server) fetch.Loader {
 		known := filepath.Join(t.TempDir(), "known_hosts")
@@ -60,6 +63,7 @@ func TestWrongPasswordIsSentOnce(t *testing.T) {
 		{"pop", "pop://joe:wrong@" + maildrop.Addr + "/%d", pop.With(pop.Options{AllowPlaintext: true}), "PASS ****"},
 		{"nntp", "news://joe:wrong@" + news.Addr + "/%d@x.invalid", nntp.Load, "AUTHINFO PASS ****"},
 		{"smb", "smb://joe:wrong@" + share.Addr + "/share/d/%d", smb.Load, ""},
+		{"rsync", "rsync://joe:wrong@" + modules.Addr + "/files/d/%d", rsync.Load, "joe ****"},
 		{"z39.50", "z39.50s://joe:wrong@" + library.Addr + "/d?%d", z3950.With(z3950.Options{AllowPlaintext: true}), "with a user and a password"},
 	}
 	for _, tt := range tests {

@@ -27,6 +27,7 @@ import (
 	"github.com/urlget/urlget/protocols/nntp"
 	"github.com/urlget/urlget/protocols/pop"
 	"github.com/urlget/urlget/protocols/prospero"
+	"github.com/urlget/urlget/protocols/rsync"
 	"github.com/urlget/urlget/protocols/sftp"
 	"github.com/urlget/urlget/protocols/smb"
 	"github.com/urlget/urlget/protocols/spartan"
@@ -99,6 +100,7 @@ func With(cfg Config) fetch.Loader {
 		nntp.With(orZero(cfg.NNTP))(env, reg)
 		pop.With(orZero(cfg.POP))(env, reg)
 		prospero.With(orZero(cfg.Prospero))(env, reg)
+		rsync.Load(env, reg)
 		sftp.With(orZero(cfg.SFTP))(env, reg)
 		smb.With(orZero(cfg.SMB))(env, reg)
 		spartan.Load(env, reg)

@@ -30,6 +30,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/fetchtest/servers/popd"
 	"github.com/urlget/urlget/fetchtest/servers/queryd"
+	"github.com/urlget/urlget/fetchtest/servers/rsyncd"
 	"github.com/urlget/urlget/fetchtest/servers/sftpd"
 	"github.com/urlget/urlget/fetchtest/servers/smbd"
 	"github.com/urlget/urlget/fetchtest/servers/spartand"
@@ -56,6 +57,9 @@ type site struct {
 	unframed bool
 	codes    []fetch.Code // of failures, besides ErrNetwork and ErrTruncated
 }
+
+// rsyncFrames are frames without data: an empty one, MSG_NOOP, MSG_INFO and MSG_ERROR.
+var rsyncFrames = []string{"\x00\x00\x00\x07", "\x00\x00\x00\x31", "\x01\x00\x00\x09x", "\x01\x00\x00\x0ax"}
 
 // sites returns a resource of every scheme over TCP, and a function that makes clients for them.
 func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fetch.Options) *fetch.Client) {
@@ -101,6 +105,8 @@ func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fet
 	news := nntpd.Start(t, nntpd.Options{Groups: groups})
 	snews := nntpd.Start(t, nntpd.Options{Groups: groups, TLS: serverTLS, Implicit: true})
 	pop3 := popd.Start(t, popd.Options{Messages: []popd.Message{{UID: "a", Text: mail}}})
+	modules := rsyncd.Start(t, rsyncd.Options{Tree: tree})
+	modules27 := rsyncd.Start(t, rsyncd.Options{Tree: tree, Protocol: 27})
 	nfs3 := nfsd.Start(t, nfsd.Options{Tree: tree})
 	public := nfsd.Start(t, nfsd.Options{Tree: tree, Public: "."})
 	imap4 := imapd.Start(t, imapd.Options{Mailboxes: map[string][]imapd.Message{"INBOX": {{Text: []byte(mail)}}}})
@@ -179,6 +185,11 @@ func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fet
 		"nfs, metadata":     {url: public.URL + "/pub/long.txt", op: fetch.OpStat},
 		"ipfs":              {url: "ipfs://" + blocks[1] + "/long.txt", pieces: true, says: []string{"HTTP/1.1 100\r\n", "X: y\r\n"}},
 		"ipfs, list":        {url: "ipfs://" + blocks[1] + "/", op: fetch.OpList, pieces: true},
+		"rsync":             {url: modules.URL + "/files/pub/long.txt", says: rsyncFrames},
+		"rsync, 27":         {url: modules27.URL + "/files/pub/long.txt", says: rsyncFrames},
+		"rsync, list":       {url: modules.URL + "/files/pub/", op: fetch.OpList, pieces: true, says: rsyncFrames},
+		"rsync, metadata":   {url: modules.URL + "/files/pub/long.txt", op: fetch.OpStat, says: rsyncFrames},
+		"rsync, modules":    {url: modules.URL + "/", op: fetch.OpList, says: []string{"x              \tx\n", "\n"}},
 		"imap":              {url: "imap://joe:x@" + imap4.Addr + "/INBOX/;UID=1", says: []string{"* OK x\r\n", "+ x\r\n", "* X\r\n"}},
 		"imap, list":        {url: "imap://joe:x@" + imap4.Addr + "/INBOX", op: fetch.OpList, says: []string{"* OK x\r\n", "* 1 EXISTS\r\n"}},
 		"imap, mailboxes":   {url: "imap://joe:x@" + imap4.Addr + "/", op: fetch.OpList, says: []string{"* OK x\r\n"}},

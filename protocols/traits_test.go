@@ -26,7 +26,7 @@ func TestTraits(t *testing.T) {
 		"Bodies":               {func(s fetch.Scheme) bool { return s.Bodies }, "http https"},
 		"Pipelined":            {func(s fetch.Scheme) bool { return s.Pipelined }, "news nntp nntps snews"},
 		"RedirectTarget":       {func(s fetch.Scheme) bool { return s.RedirectTarget }, "ftp ftps http https"},
-		"Tree":                 {func(s fetch.Scheme) bool { return s.Tree }, "afs dav davs file ftp ftps gemini http https ipfs ipns nex nfs scp sftp spartan webdav webdavs"},
+		"Tree":                 {func(s fetch.Scheme) bool { return s.Tree }, "afs dav davs file ftp ftps gemini http https ipfs ipns nex nfs rsync scp sftp spartan webdav webdavs"},
 		"Pages":                {func(s fetch.Scheme) bool { return s.Pages }, "gemini http https nex spartan"},
 		"HTML":                 {func(s fetch.Scheme) bool { return s.HTML }, "http https"},
 		"Menus":                {func(s fetch.Scheme) bool { return s.Menus }, "gopher gophers"},

@@ -34,7 +34,6 @@ var names = []name{
 	{"irc", "a channel of Internet Relay Chat", "use a chat program, such as irssi"},
 	{"vnc", "the screen of another machine (RFC 7869)", "use a VNC viewer"},
 	{"ssh", "a shell on another machine", "use ssh"},
-	{"rsync", "a file on an rsync server (RFC 5781)", "use rsync"},
 	{"git", "a git repository", "use git clone"},
 	{"ipp", "a printer (RFC 3510)", "use lp"},
 	{"rtsp", "a media stream (RFC 7826)", "use a media player"},

@@ -29,7 +29,7 @@ var Tools = map[string]string{
 	"httrack": "httrack URL is urlget -m -k URL",
 	"lftp":    "lftp's get is urlget URL, its mirror is urlget -m URL, and its ls is urlget ls URL",
 	"rclone":  "rclone's copyurl is urlget URL, its copy is urlget -m URL, and its ls is urlget ls URL",
-	"rsync":   "urlget does not speak rsync's protocol; urlget -m URL mirrors other trees",
+	"rsync":   "rsync's HOST::MODULE/PATH is rsync://HOST/MODULE/PATH; urlget -m URL mirrors a tree",
 	"scp":     SCP, "sftp": SCP,
 	"yt-dlp": notVideo, "youtube-dl": notVideo,
 }

@@ -1,0 +1,230 @@
+package rsync
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/internal/codec/rsync"
+	"github.com/urlget/urlget/protocols/internal/remotefile"
+)
+
+// Sys is the additional information about an entry of a listing.
+type Sys struct {
+	Mode    string // as shown by ls: "-rw-r--r--"; "" for a module
+	Target  string // of a symbolic link, whose size and time are not those of the file that it leads to
+	Comment string // of a module
+}
+
+// EntryFacts implements [fetch.EntryRecord].
+func (s Sys) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "rsync", List: []fetch.Fact{
+		{Name: "mode", Value: s.Mode, Optional: true},
+		{Name: "target", Value: s.Target, Optional: true},
+		{Name: "comment", Value: s.Comment, Optional: true},
+	}}
+}
+
+// lookup returns the only item of the file list for the path of t.
+func (s *session) lookup(t *target) (rsync.Item, error) {
+	if err := s.start(followLinks, t.path(false)); err != nil {
+		return rsync.Item{}, err
+	}
+	defer s.replyTimeout()()
+	list := rsync.NewList(s.in, false)
+	item, ok, err := list.Next()
+	if err == nil && ok {
+		var more bool
+		if _, more, err = list.Next(); err == nil && (more || item.Name != t.name()) {
+			err = remotefile.Violation("the file list has more than the requested file")
+		}
+	}
+	switch s.errors |= list.Errors; {
+	case err != nil:
+		return item, s.fail(err)
+	case !ok:
+		return item, s.missing()
+	}
+	return item, nil
+}
+
+// missing returns the error for an empty list, after which servers close the connection. The message with
+// the reason may follow the list.
+func (s *session) missing() error {
+	if s.complaint == "" {
+		s.in.Byte()
+	}
+	if s.complaint == "" {
+		return fetch.ErrNotFound.Errorf("the file list is empty")
+	}
+	return s.complaintError()
+}
+
+func (d *opener) directory(ctx context.Context, t *target) (*fetch.Response, error) {
+	s, err := d.connect(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	l := &listing{session: s, base: t.Directory()}
+	itself, err := l.begin(t)
+	if err != nil {
+		s.conn.Close()
+		return nil, err
+	}
+	resp, read := remotefile.Listing(t.req, remotefile.Member(l.base, "", false), t.name(), itself.ModTime)
+	if !read {
+		s.conn.Close()
+		return resp, nil
+	}
+	driver.SetParts(resp, l.parts, s.conn.Close)
+	return resp, nil
+}
+
+type listing struct {
+	*session
+	base string
+	list *rsync.List
+}
+
+// begin reads the first item, the directory itself.
+func (l *listing) begin(t *target) (rsync.Item, error) {
+	if err := l.start(showLinks, t.path(true)); err != nil {
+		return rsync.Item{}, err
+	}
+	defer l.replyTimeout()()
+	l.list = rsync.NewList(l.in, true)
+	item, ok, err := l.list.Next()
+	switch {
+	case err != nil:
+		return item, l.fail(err)
+	case !ok:
+		return item, l.missing()
+	case item.Name != "." || !item.IsDir():
+		return item, remotefile.Violation("the file list of a directory begins with %.100q", item.Name)
+	}
+	return item, nil
+}
+
+func (l *listing) parts(yield func(driver.Part, error) bool) {
+	defer l.conn.Close()
+	for {
+		e, ok, err := l.next()
+		switch {
+		case err != nil:
+			yield(driver.Part{}, err)
+			return
+		case !ok:
+			return
+		case e.URL.IsZero() && e.Kind != fetch.EntryText:
+			continue // too long for a URL
+		case !yield(driver.URIListPart("", e), nil):
+			return
+		}
+	}
+}
+
+// next returns the next entry. Ok is false at the end.
+func (l *listing) next() (e fetch.Entry, ok bool, err error) {
+	done := l.conn.Piece()
+	item, ok, err := l.list.Next()
+	done()
+	switch {
+	case err != nil:
+		if err = l.fail(err); isCut(err) {
+			err = remotefile.TruncatedListing(err)
+		}
+		return e, false, err
+	case !ok:
+		return e, false, l.end()
+	case !remotefile.IsName(item.Name) || item.Name == "." || item.Name == "..":
+		return e, false, remotefile.Violation("invalid file name %.100q in the file list", item.Name)
+	case strings.ContainsAny(item.Name, "\r\n"): // cannot be requested
+		return fetch.Entry{Kind: fetch.EntryText, Name: item.Name, Size: -1}, true, nil
+	}
+	sys := Sys{Mode: item.FileMode().String(), Target: item.Target}
+	u := remotefile.Member(l.base, item.Name, item.IsDir())
+	switch {
+	case item.IsDir():
+		return remotefile.Directory(u, item.Name, item.ModTime, sys), true, nil
+	case item.IsFile():
+		return remotefile.File(u, item.Name, item.Size, item.ModTime, sys), true, nil
+	}
+	return remotefile.File(u, item.Name, -1, time.Time{}, sys), true, nil
+}
+
+// end ends the session. A list is incomplete if the server could not read all of the directory.
+func (l *listing) end() error {
+	l.leave()
+	if l.errors |= l.list.Errors; l.errors&^rsync.ErrorVanished == 0 {
+		return nil
+	}
+	e := l.complaintError()
+	e.Err = errIncomplete
+	return e
+}
+
+// modules lists the modules. The message of the day precedes them, without a mark in between. It ends
+// with an empty line, or at least its lines do not have the form of a module.
+func (d *opener) modules(ctx context.Context, t *target) (*fetch.Response, error) {
+	s, err := d.dial(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	defer s.conn.Close()
+	defer s.replyTimeout()()
+	if err := s.send("#list", "#list"); err != nil {
+		return nil, err
+	}
+	var entries []fetch.Entry
+	for range maxLines {
+		line, err := s.line()
+		switch {
+		case err != nil:
+			if isCut(err) {
+				err = remotefile.TruncatedListing(err)
+			}
+			return nil, err
+		case line == "@RSYNCD: EXIT":
+			return listModules(t, entries), nil
+		case line == "":
+			entries = nil
+		}
+		if e, ok := moduleEntry(t, line); ok {
+			entries = append(entries, e)
+		}
+	}
+	return nil, remotefile.Violation("more than %d modules", maxLines)
+}
+
+// moduleWidth is the width of a name in the list of modules.
+const moduleWidth = 15
+
+func moduleEntry(t *target, line string) (e fetch.Entry, ok bool) {
+	name, comment, ok := strings.Cut(line, "\t")
+	if !ok || len(name) < moduleWidth {
+		return e, false
+	}
+	name = strings.TrimRight(name, " ")
+	if name == "" || !isModule(name) {
+		return e, false
+	}
+	u := remotefile.Member(t.Base, name, true)
+	return remotefile.Directory(u, name, time.Time{}, Sys{Comment: comment}), !u.IsZero()
+}
+
+func listModules(t *target, entries []fetch.Entry) *fetch.Response {
+	resp, read := remotefile.Listing(t.req, remotefile.Member(t.Base, "", false), "", time.Time{})
+	if !read {
+		return resp
+	}
+	driver.SetParts(resp, func(yield func(driver.Part, error) bool) {
+		for _, e := range entries {
+			if !yield(driver.URIListPart("", e), nil) {
+				return
+			}
+		}
+	}, nil)
+	return resp
+}
