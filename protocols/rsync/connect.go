@@ -32,7 +32,7 @@ func (d *opener) connect(ctx context.Context, t *target) (*session, error) {
 		if err == nil {
 			return s, nil
 		}
-		s.conn.Close()
+		s.close()
 		if !errors.Is(err, errRefused) || attempt == maxLogins {
 			return nil, err
 		}
@@ -52,22 +52,25 @@ func (d *opener) enter(ctx context.Context, t *target) (s *session, challenge st
 	}
 	defer s.replyTimeout()()
 	if challenge, err = s.selectModule(t.module); err != nil {
-		s.conn.Close()
+		s.close()
 		return nil, "", err
 	}
 	return s, challenge, nil
 }
 
 func (d *opener) dial(ctx context.Context, t *target) (*session, error) {
-	conn, err := d.env.Dial(ctx, "tcp", t.addr)
+	lease, err := d.pool.Get(ctx, t.addr, nil, func(ctx context.Context) (*fetch.Conn, error) {
+		return d.env.Dial(ctx, "tcp", t.addr)
+	})
 	if err != nil {
 		return nil, err
 	}
+	conn := lease.Conn
 	conn.Bind(ctx)
-	s := &session{env: d.env, conn: conn, r: wire.NewReader(conn, rsync.MaxLine)}
+	s := &session{env: d.env, conn: conn, close: lease.Discard, r: wire.NewReader(conn, rsync.MaxLine)}
 	defer s.replyTimeout()()
 	if err := s.greet(d.protocol); err != nil {
-		conn.Close()
+		s.close()
 		return nil, err
 	}
 	return s, nil

@@ -49,7 +49,7 @@ func (s *session) file(t *target, i rsync.Item) (*fetch.Response, error) {
 	if err := b.First(); err != nil {
 		return nil, err
 	}
-	return &fetch.Response{Meta: meta, URL: t.url, Body: b.Start(func(error) { s.conn.Close() })}, nil
+	return &fetch.Response{Meta: meta, URL: t.url, Body: b.Start(func(error) { s.close() })}, nil
 }
 
 // The content of a file consists of tokens. Each has a size and bytes.

@@ -70,15 +70,15 @@ func (d *opener) directory(ctx context.Context, t *target) (*fetch.Response, err
 	l := &listing{session: s, base: t.Directory()}
 	itself, err := l.begin(t)
 	if err != nil {
-		s.conn.Close()
+		s.close()
 		return nil, err
 	}
 	resp, read := remotefile.Listing(t.req, remotefile.Member(l.base, "", false), t.name(), itself.ModTime)
 	if !read {
-		s.conn.Close()
+		s.close()
 		return resp, nil
 	}
-	driver.SetParts(resp, l.parts, s.conn.Close)
+	driver.SetParts(resp, l.parts, func() error { s.close(); return nil })
 	return resp, nil
 }
 
@@ -108,7 +108,7 @@ func (l *listing) begin(t *target) (rsync.Item, error) {
 }
 
 func (l *listing) parts(yield func(driver.Part, error) bool) {
-	defer l.conn.Close()
+	defer l.close()
 	for {
 		e, ok, err := l.next()
 		switch {
@@ -172,7 +172,7 @@ func (d *opener) modules(ctx context.Context, t *target) (*fetch.Response, error
 	if err != nil {
 		return nil, err
 	}
-	defer s.conn.Close()
+	defer s.close()
 	defer s.replyTimeout()()
 	if err := s.send("#list", "#list"); err != nil {
 		return nil, err

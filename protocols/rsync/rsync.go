@@ -24,7 +24,12 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-const defaultPort = 873
+const (
+	defaultPort = 873
+	// maxConns limits the connections to a server. Many servers accept only a few, and hold no more than five
+	// that they have not accepted yet.
+	maxConns = 4
+)
 
 // Load registers the scheme rsync.
 func Load(env fetch.Env, reg *fetch.Registry) { with(rsync.MaxProtocol)(env, reg) }
@@ -37,7 +42,7 @@ func with(protocol int) fetch.Loader {
 			Ops:     []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
 			Traits:  fetch.Traits{Tree: true},
 			Summary: "files and directories of rsync daemons",
-			Driver:  &opener{env: env, protocol: protocol},
+			Driver:  newDriver(env, protocol),
 		})
 	}
 }
@@ -45,7 +50,13 @@ func with(protocol int) fetch.Loader {
 type opener struct {
 	env      fetch.Env
 	protocol int
+	pool     *driver.Pool[string, *fetch.Conn] // by "host:port"; it keeps no idle connections
 	tried    driver.Logins
+}
+
+func newDriver(env fetch.Env, protocol int) *opener {
+	return &opener{env: env, protocol: protocol, pool: driver.NewPool[string](env,
+		driver.PoolOptions[*fetch.Conn]{MaxOpen: maxConns, Close: func(c *fetch.Conn) { c.Close() }})}
 }
 
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
@@ -64,7 +75,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	}
 	resp, err := d.openItem(s, t)
 	if err != nil || resp == nil || resp.Body == fetch.NoBody {
-		s.conn.Close()
+		s.close()
 	}
 	if err == nil && resp == nil {
 		return d.directory(ctx, t)

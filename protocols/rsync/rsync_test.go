@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -36,6 +39,7 @@ func tree() fstest.MapFS {
 		"sub/b":          {Data: []byte("b"), ModTime: changed},
 		"sp files/c":     {Data: []byte("c")},
 		"sub/two\nlines": {Data: []byte("x")},
+		"-rf":            {Data: []byte("an option")},
 	}
 }
 
@@ -211,7 +215,7 @@ func TestListingsDescribeMembers(t *testing.T) {
 				t.Errorf("%d: %s is %q, want %q", protocol, member, listed[member], want)
 			}
 		}
-		if len(listed) != 9 {
+		if len(listed) != 10 {
 			t.Errorf("%d: %v", protocol, listed)
 		}
 	}
@@ -269,6 +273,7 @@ func TestNamesAreSentLiterally(t *testing.T) {
 	s := rsyncd.Start(t, rsyncd.Options{Tree: tree()})
 	drive.Gets(t, client(t, nil), s.URL+"/files/we%3Frd%20%5B*%5D%5C%20%C3%A9", "odd")
 	drive.Gets(t, client(t, nil), s.URL+"/files/sp%20files/c", "c")
+	drive.Gets(t, client(t, nil), s.URL+"/files/-rf", "an option")
 	for url, want := range map[string]string{
 		"/m/a%20b":          "m/a b",
 		"/m/a%5Cb":          `m/a\b`,
@@ -276,6 +281,7 @@ func TestNamesAreSentLiterally(t *testing.T) {
 		"/m/a%20m/b":        "m/a[ ]m/b",
 		"/m//a/":            "m/a",
 		"/m":                "m/",
+		"/m/-rf/-x":         "m/./-rf/-x",
 	} {
 		target, err := newTarget(&fetch.Request{URL: uri.MustParse("rsync://h" + url)})
 		if err != nil || target.path(false) != want {
@@ -398,4 +404,37 @@ func TestForgedLists(t *testing.T) {
 			t.Errorf("%s: %q, %v", tt.path, got, err)
 		}
 	}
+}
+
+// TestConnectionsAreLimited requests more files at once than there may be connections.
+func TestConnectionsAreLimited(t *testing.T) {
+	t.Parallel()
+	s := rsyncd.Start(t, rsyncd.Options{Tree: tree()})
+	var open, most atomic.Int64
+	c := client(t, &fetch.Options{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if n := open.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+		return &counted{Conn: conn, open: &open}, err
+	}})
+	var group sync.WaitGroup
+	for range 4 * maxConns {
+		group.Go(func() { drive.Gets(t, c, s.URL+"/files/large", string(large)) })
+	}
+	group.Wait()
+	if most.Load() > maxConns || open.Load() != 0 {
+		t.Errorf("%d connections at once, %d in the end", most.Load(), open.Load())
+	}
+}
+
+type counted struct {
+	net.Conn
+	open *atomic.Int64
+	once sync.Once
+}
+
+func (c *counted) Close() error {
+	c.once.Do(func() { c.open.Add(-1) })
+	return c.Conn.Close()
 }

@@ -21,6 +21,7 @@ const (
 type session struct {
 	env      fetch.Env
 	conn     *fetch.Conn
+	close    func() // ends the session, also while another goroutine uses it
 	r        *wire.Reader
 	protocol int
 	digests  []string // for logins, as offered by the server

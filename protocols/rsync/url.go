@@ -67,8 +67,11 @@ func (t *target) name() string {
 func (t *target) path(slash bool) string {
 	var b strings.Builder
 	b.WriteString(t.module)
-	for _, name := range t.names {
+	for i, name := range t.names {
 		b.WriteByte('/')
+		if i == 0 && name[0] == '-' {
+			b.WriteString("./") // servers remove the module, and would take the rest for an option
+		}
 		b.WriteString(t.pattern(name))
 	}
 	if slash || len(t.names) == 0 {
