@@ -135,8 +135,7 @@ func (r *reads) verify() error {
 		return r.fail(err)
 	}
 	if own := [rsync.SumSize]byte(r.sum.Sum(nil)); own != sum {
-		return &fetch.Error{Code: fetch.ErrChecksum, Retry: true,
-			Err: fmt.Errorf("got %x, not %x as sent by the server", own, sum)}
+		return fetch.ErrChecksum.Errorf("got %x, not %x as sent by the server", own, sum)
 	}
 	return nil
 }
