@@ -94,6 +94,8 @@ var servers = []struct {
 	{scheme: "sftp", server: "openssh", features: "version 3", harness: sftpHarness},
 	{scheme: "smb", server: "samba", features: "3.1.1", harness: smbHarness("lab")},
 	{scheme: "smb", server: "samba", features: "3.1.1, encrypted share", harness: smbHarness("sealed")},
+	{scheme: "rsync", server: "rsync", features: "anonymous", harness: rsyncHarness("lab")},
+	{scheme: "rsync", server: "rsync", features: "login", harness: rsyncHarness("private")},
 	{scheme: "scp", server: "openssh", features: "version 3", why: "the same as sftp"},
 
 	{scheme: "nfs", server: "ganesha", features: "version 3", harness: nfsHarness},

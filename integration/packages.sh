@@ -21,7 +21,7 @@ fi
 installed=(
 	nginx-light libnginx-mod-http-dav-ext pygopherd python3-pyftpdlib python3-openssl dictd dictfmt dictzip yaz
 	idzebra-2.0-common idzebra-2.0-utils libidzebra-2.0-mod-grs-marc
-	slapd tinyproxy squid microsocks hercules samba smbclient dovecot-pop3d dovecot-imapd
+	slapd tinyproxy squid microsocks hercules samba smbclient rsync dovecot-pop3d dovecot-imapd
 	rpcbind socat openssl curl wget lftp iproute2 procps ca-certificates
 )
 # To install: the libraries of unpacked packages.

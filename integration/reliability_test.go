@@ -82,6 +82,8 @@ var reliabilityRows = []row{
 		url: func(s *lab.Server) string {
 			return "smb://" + lab.User + ":" + lab.Password + "@" + s.Addr("smb") + "/lab/large.bin"
 		}},
+	{name: "rsync", server: "rsync", file: "large.bin", verified: true,
+		url: func(s *lab.Server) string { return "rsync://" + s.Addr("plain") + "/lab/large.bin" }},
 	{name: "gemini", server: "molly-brown", file: "large.bin", verified: true,
 		configFor: func(t testing.TB, _ *lab.Server) protocols.Config {
 			return protocols.Config{Gemini: &gemini.Options{Certificates: filepath.Join(t.TempDir(), "certificates")}}
@@ -191,7 +193,7 @@ func (tr trial) run(t *testing.T) (outcome string, p *faultproxy.Proxy, got []by
 		}
 		code := fetch.CodeOf(err)
 		expected := slices.Contains(faultErrors[tr.fault.Kind], code) ||
-			tr.checksum != "" && code == fetch.ErrChecksum ||
+			(tr.checksum != "" || tr.verified) && code == fetch.ErrChecksum ||
 			tr.verified && code == fetch.ErrTLS // the connection ended during the handshake
 		if errors.Is(err, hang) || !expected {
 			t.Errorf("%v: %v (class %q)", tr.fault, err, code)

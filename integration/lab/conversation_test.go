@@ -37,6 +37,7 @@ var conversations = map[string]map[string][]step{
 	"ganesha":        {"nfs": {{send: nfsNull, want: "x\x00\x00\x00\x01"}}, "mount": {{send: mountNull, want: "x\x00\x00\x00\x01"}}},
 	"samba":          {"smb": {{send: sambaHello, want: "\xfeSMB@"}}},
 	"samba-variants": {"SMB2_10": {{send: sambaHello, want: "\xfeSMB@"}}, "AES-128-CMAC": {{send: sambaHello, want: "\xfeSMB@"}}},
+	"rsync":          {"plain": {{want: "@RSYNCD: "}, {send: "@RSYNCD: 31.0 md5\n#list\n", want: "lab            \tthe files of the lab\nprivate        \t"}}},
 	"nginx": {
 		"plain": {{send: "GET /hello.txt HTTP/1.1\r\nHost: x\r\nRange: bytes=0-4\r\n\r\n", want: "206 Partial Content"}},
 		"tls":   {{send: "GET /auth/hello.txt HTTP/1.0\r\n\r\n", want: "401 Unauthorized"}},

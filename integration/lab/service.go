@@ -40,6 +40,7 @@ var services = []*service{
 	ganesha,
 	samba,
 	sambaVariants,
+	rsyncd,
 	nginx,
 	gophernicus,
 	mollyBrown,
