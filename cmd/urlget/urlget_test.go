@@ -30,6 +30,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/nfsd"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/fetchtest/servers/popd"
+	"github.com/urlget/urlget/fetchtest/servers/rsyncd"
 	"github.com/urlget/urlget/fetchtest/servers/smbd"
 	"github.com/urlget/urlget/fetchtest/servers/spartand"
 	"github.com/urlget/urlget/fetchtest/servers/waisd"
@@ -441,6 +442,10 @@ func serve(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 		case "smb":
 			ts.Setenv("SMB", smbd.Start(t, smbd.Options{Users: map[string]string{"joe": "secret"}, Shares: map[string]string{"public": "for all"}, Tree: fstest.MapFS{
 				"pub/hello.txt": {Data: []byte("hello, world\n"), ModTime: modified}, "pub/notes/a %;#b": {Data: []byte("note\n"), ModTime: modified},
+			}}).Addr)
+		case "rsync":
+			ts.Setenv("RSYNC", rsyncd.Start(t, rsyncd.Options{Module: "pub", Comment: "public files", Users: map[string]string{"joe": "secret"}, Tree: fstest.MapFS{
+				"hello.txt": {Data: []byte("hello\n"), ModTime: modified}, "notes/a b": {Data: []byte("note\n"), ModTime: modified},
 			}}).Addr)
 		case "z3950":
 			ts.Setenv("Z3950", z3950d.Start(t, z3950d.Options{Explain: true, Tree: fstest.MapFS{

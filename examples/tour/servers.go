@@ -102,6 +102,7 @@ func (v *site) visitURLs() []uri.URI {
 		at("gemini", "/fruit/"), at("gemini", "/large.bin"), at("spartan", "/fruit/"), at("nex",
 			"/fruit/"), at("tftp", "/large.bin"),
 		at("nfs", "/fruit/"), at("nfs", "/large.bin"),
+		at("rsync", "/"), at("rsync", "/files/fruit/"), at("rsync", "/files/large.bin"),
 		at("cso", "/pear"), at("finger", "/alice"), at("whois", "/example.org"), at("dict",
 			"/d:pear"), at("telnet", "/"),
 		"news:*", "news:example.fruit", "news:pear@example.org", at("nntp", "/example.fruit/1"),

@@ -15,6 +15,7 @@ import (
 	"github.com/urlget/urlget/protocols/nntp"
 	"github.com/urlget/urlget/protocols/pop"
 	"github.com/urlget/urlget/protocols/prospero"
+	"github.com/urlget/urlget/protocols/rsync"
 	"github.com/urlget/urlget/protocols/spartan"
 	"github.com/urlget/urlget/protocols/telnet"
 	"github.com/urlget/urlget/protocols/tftp"
@@ -38,6 +39,7 @@ func drivers(env fetch.Env, reg *fetch.Registry) {
 		nntp.Load,
 		pop.Load,
 		prospero.Load,
+		rsync.Load,
 		spartan.Load,
 		telnet.Load,
 		tftp.Load,

@@ -30,6 +30,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/popd"
 	"github.com/urlget/urlget/fetchtest/servers/prosperod"
 	"github.com/urlget/urlget/fetchtest/servers/queryd"
+	"github.com/urlget/urlget/fetchtest/servers/rsyncd"
 	"github.com/urlget/urlget/fetchtest/servers/spartand"
 	"github.com/urlget/urlget/fetchtest/servers/telnetd"
 	"github.com/urlget/urlget/fetchtest/servers/tftpd"
@@ -272,6 +273,10 @@ var starters = []starter{
 	{scheme: "nfs", path: "/large.bin", start: func(_ *Servers, listen, _ string) (Server, error) {
 		s, err := nfsd.New(nfsd.Options{Tree: Tree, Listen: listen})
 		return running(s, func(s *nfsd.Server) string { return s.Addr }, err)
+	}},
+	{scheme: "rsync", path: "/files/large.bin", start: func(_ *Servers, listen, _ string) (Server, error) {
+		s, err := rsyncd.New(rsyncd.Options{Tree: Tree, Listen: listen})
+		return running(s, func(s *rsyncd.Server) string { return s.Addr }, err)
 	}},
 	{scheme: "imaps", path: "/INBOX/;UID=1", start: func(v *Servers, listen, _ string) (Server, error) {
 		s, err := imapd.New(imapd.Options{TLS: v.serverTLS, Implicit: true, Listen: listen,
