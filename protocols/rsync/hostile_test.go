@@ -68,9 +68,9 @@ func TestHostileServers(t *testing.T) {
 func TestModuleListsMustEnd(t *testing.T) {
 	t.Parallel()
 	for text, code := range map[string]fetch.Code{
-		strings.Repeat("files          \tx\n", maxLines+1): fetch.ErrProtocol,
-		"files          \tx\n":                             fetch.ErrTruncated,
-		"@ERROR: access denied\n":                          fetch.ErrRefused,
+		strings.Repeat("files          \tx\n", maxModules/minLine): fetch.ErrProtocol,
+		"files          \tx\n":    fetch.ErrTruncated,
+		"@ERROR: access denied\n": fetch.ErrRefused,
 	} {
 		s := servers.Start(t, servers.Config{Scheme: "rsync"}, conversation(hello, text, nil))
 		if _, err := drive.List(t, client(t, nil), s.URL+"/"); fetch.CodeOf(err) != code {

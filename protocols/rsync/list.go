@@ -178,8 +178,9 @@ func (d *opener) modules(ctx context.Context, t *target) (*fetch.Response, error
 		return nil, err
 	}
 	var entries []fetch.Entry
-	for range maxLines {
+	for size := 0; size < maxModules; {
 		line, err := s.line()
+		size += len(line) + minLine
 		switch {
 		case err != nil:
 			if isCut(err) {
@@ -195,8 +196,15 @@ func (d *opener) modules(ctx context.Context, t *target) (*fetch.Response, error
 			entries = append(entries, e)
 		}
 	}
-	return nil, remotefile.Violation("more than %d modules", maxLines)
+	return nil, remotefile.Violation("the list of modules has more than %d bytes", maxModules)
 }
+
+const (
+	// maxModules limits the list of modules with the message of the day, in bytes.
+	maxModules = 1 << 20
+	// minLine is counted for each line in addition to its bytes, because entries take memory.
+	minLine = 64
+)
 
 // moduleWidth is the width of a name in the list of modules.
 const moduleWidth = 15

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// maxLines limits the lines before a transfer: the message of the day, and the modules.
+	// maxLines limits the lines before a transfer: the message of the day.
 	maxLines = 1 << 14
 	// maxComplaint limits the text of a message that is kept, in bytes.
 	maxComplaint = 512
