@@ -72,13 +72,14 @@ func (s *session) fail(err error) error {
 	switch {
 	case errors.Is(err, rsync.ErrMalformed):
 		return remotefile.Violation("%w", err)
-	case errors.Is(err, errEnded), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		if s.complaint != "" {
-			return s.complaintError()
-		}
-		return io.ErrUnexpectedEOF
+	case !errors.Is(err, errEnded) && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
+		return err
+	case s.complaint != "":
+		return s.complaintError()
+	case errors.Is(err, errEnded):
+		return &fetch.Error{Code: fetch.ErrServer, Err: errEnded}
 	}
-	return err
+	return io.ErrUnexpectedEOF
 }
 
 // isCut reports whether err means that the connection was lost in the middle of content.

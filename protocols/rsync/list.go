@@ -2,6 +2,8 @@ package rsync
 
 import (
 	"context"
+	"errors"
+	"io"
 	"strings"
 	"time"
 
@@ -29,10 +31,10 @@ func (s Sys) EntryFacts() fetch.Facts {
 
 // lookup returns the only item of the file list for the path of t.
 func (s *session) lookup(t *target) (rsync.Item, error) {
+	defer s.replyTimeout()()
 	if err := s.start(followLinks, t.path(false)); err != nil {
 		return rsync.Item{}, err
 	}
-	defer s.replyTimeout()()
 	list := rsync.NewList(s.in, false)
 	item, ok, err := list.Next()
 	if err == nil && ok {
@@ -56,10 +58,13 @@ func (s *session) missing() error {
 	if s.complaint == "" {
 		s.in.Byte()
 	}
-	if s.complaint == "" {
-		return fetch.ErrNotFound.Errorf("the file list is empty")
+	switch err := s.in.Err(); {
+	case s.complaint != "":
+		return s.complaintError()
+	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
+		return s.fail(err)
 	}
-	return s.complaintError()
+	return fetch.ErrNotFound.Errorf("the file list is empty")
 }
 
 func (d *opener) directory(ctx context.Context, t *target) (*fetch.Response, error) {
@@ -90,10 +95,10 @@ type listing struct {
 
 // begin reads the first item, the directory itself.
 func (l *listing) begin(t *target) (rsync.Item, error) {
+	defer l.replyTimeout()()
 	if err := l.start(showLinks, t.path(true)); err != nil {
 		return rsync.Item{}, err
 	}
-	defer l.replyTimeout()()
 	l.list = rsync.NewList(l.in, true)
 	item, ok, err := l.list.Next()
 	switch {

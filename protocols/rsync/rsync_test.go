@@ -371,6 +371,7 @@ func TestIncompleteListsAreErrors(t *testing.T) {
 		"before 30":      {rsyncd.Options{Protocol: 28, Errors: rsync.ErrorGeneral, Messages: []rsyncd.Message{denied}}, fetch.ErrRefused},
 		"by message":     {rsyncd.Options{Messages: []rsyncd.Message{{Tag: rsync.IOError, Payload: "\x01\x00\x00\x00"}}}, fetch.ErrServer},
 		"exit":           {rsyncd.Options{Messages: []rsyncd.Message{denied, {Tag: rsync.ErrorExit, Payload: "\x17\x00\x00\x00"}}}, fetch.ErrRefused},
+		"silent exit":    {rsyncd.Options{Messages: []rsyncd.Message{{Tag: rsync.ErrorExit}}}, fetch.ErrServer},
 		"vanished files": {rsyncd.Options{Errors: rsync.ErrorVanished}, ""},
 		"information":    {rsyncd.Options{Messages: []rsyncd.Message{{Tag: rsync.Info, Payload: "x"}, {Tag: rsync.Noop}, {Tag: rsync.IOTimeout, Payload: "\x3c\x00\x00\x00"}}}, ""},
 	} {
