@@ -163,7 +163,7 @@ func TestAccess(t *testing.T) {
 				t.Errorf("%.100s, %s:\n%s", rawURL, scheme, strings.Join(violations, "\n"))
 			}
 		}
-		for _, link := range []string{"Home", "History", "Home"} {
+		for _, link := range []string{"Home", "Following", "History", "Home"} {
 			b.loaded(click(`//nav//a[.="` + link + `"]`))
 			if violations := eval[[]string](b, problems); len(violations) > 0 {
 				t.Errorf("%s, %s:\n%s", link, scheme, strings.Join(violations, "\n"))
@@ -241,6 +241,16 @@ func TestWithoutScripts(t *testing.T) {
 	b.run(chromedp.KeyEvent("pear"))
 	enter()
 	b.shows("A pear, found")
+	b.open("data:application/atom+xml,<feed><title>News</title><entry><title>Pears</title><link href=\"data:,ripe\"/></entry></feed>")
+	tab("Follow")
+	enter()
+	tab("Menu")
+	b.run(chromedp.KeyEvent(kb.Enter))
+	tab("Following")
+	enter()
+	b.shows("1 unread")
+	tab("Pears")
+	enter()
 	tab("Menu")
 	b.run(chromedp.KeyEvent(kb.Enter))
 	tab("History")
