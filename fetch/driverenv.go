@@ -27,6 +27,12 @@ type Env interface {
 	// the request, and each call has a redirect limit of its own. Nothing else of the user is sent: no
 	// login except one in req, no cookies and no client certificate.
 	OpenGateway(ctx context.Context, req *Request) (*Response, error)
+	// Exchange performs req, one exchange of another scheme, as a part of the exchange of ctx: for a
+	// scheme that is a use of another protocol, such as a file service over HTTP. The provenance of ctx
+	// applies, so that the user's own request may use the user's own server. The policy and the proxy
+	// are those for req.URL. Exchange does not follow redirects, and the Recorder sees no other
+	// exchange.
+	Exchange(ctx context.Context, req *Request) (*Response, error)
 	// Proxy returns the forward proxy that retrieves the request's URL, if there is one. Dial
 	// handles proxies that tunnel.
 	Proxy(ctx context.Context) (uri.URI, bool)

@@ -79,6 +79,33 @@ func (e *env) OpenGateway(ctx context.Context, req *Request) (*Response, error) 
 	return e.client.follow(ctx, &dup, &hopCount{max: e.client.maxHops()}, viaGateway)
 }
 
+// Exchange implements Env.
+func (e *env) Exchange(ctx context.Context, req *Request) (*Response, error) {
+	c, outer := e.client, provenanceOf(ctx)
+	s, _ := c.registry.Lookup(req.URL.Scheme())
+	if s.Driver == nil {
+		return nil, unknownScheme(req.URL.Scheme())
+	}
+	p := &provenance{url: req.URL, from: outer.from, referrer: outer.referrer, foreign: outer.foreign,
+		untrusted: outer.untrusted, fromLocal: outer.fromLocal, publicOnly: outer.publicOnly,
+		anonymous: outer.anonymous, noCookies: outer.noCookies, traits: s.Traits, client: c,
+		hops: outer.hops, recording: outer.recording}
+	if err := c.policy.checkURL(p, s); err != nil {
+		return nil, err
+	}
+	if err := checkBody(s, req); err != nil {
+		return nil, err
+	}
+	var err error
+	if p.proxy, err = c.chooseProxy(req, s, p); err != nil {
+		return nil, err
+	}
+	resp, err := c.dispatch(withProvenance(ctx, p), req)
+	outer.recordPlace(place(p.place.Load()))
+	outer.conn.Store(p.conn.Load())
+	return resp, err
+}
+
 // Proxy implements Env.
 func (e *env) Proxy(ctx context.Context) (uri.URI, bool) {
 	p := provenanceOf(ctx).proxy
