@@ -87,7 +87,7 @@ const maxErrorBody = 64 << 10
 // refused ends an exchange with err and adds the error page to it.
 func (ex *exchange) refused(err error) error {
 	e, ok := err.(*fetch.Error)
-	if ok && (ex.resp.StatusCode >= 400 || ex.resp.StatusCode == http.StatusNotModified) {
+	if ok && ex.resp.StatusCode >= 300 {
 		e.Header = textproto.MIMEHeader(ex.resp.Header)
 	}
 	if !ok || ex.resp.StatusCode < 400 {

@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/textproto"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -132,7 +134,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		return d.exchange(ctx, req, method, rec)
 	}
 	resp, err := d.exchange(ctx, req, http.MethodHead, rec)
-	if req.Relay {
+	if req.Relay || signsMethod(req.Header) {
 		return resp, err
 	}
 	switch replyCode(err) {
@@ -145,6 +147,12 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		resp.Body = fetch.NoBody
 	}
 	return resp, err
+}
+
+// signsMethod reports whether the caller has signed the request, which then cannot be sent with another
+// method.
+func signsMethod(h textproto.MIMEHeader) bool {
+	return strings.Contains(h.Get("Authorization"), "4-HMAC-SHA256 ")
 }
 
 func replyCode(err error) int {

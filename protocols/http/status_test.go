@@ -128,3 +128,32 @@ func TestErrorPagesAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// The fields of a redirect that cannot be followed tell why, as in Amazon S3.
+func TestErrorsOfRedirectsHaveTheFields(t *testing.T) {
+	t.Parallel()
+	u := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Amz-Bucket-Region", "eu-west-1")
+		w.WriteHeader(http.StatusMovedPermanently)
+	})
+	_, err := drive.Get(t, newClient(t, nil, urlhttp.Options{}), u)
+	if e := asError(t, err); e.Code != fetch.ErrRedirect || e.Header.Get("X-Amz-Bucket-Region") != "eu-west-1" {
+		t.Errorf("%v with %v", err, e.Header)
+	}
+}
+
+// A signature is that of one method.
+func TestSignedStatIsNotRepeatedAsGet(t *testing.T) {
+	t.Parallel()
+	var methods []string
+	u := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		methods = append(methods, r.Method)
+		w.WriteHeader(http.StatusForbidden)
+	})
+	c := newClient(t, nil, urlhttp.Options{})
+	_, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(u),
+		Header: map[string][]string{"Authorization": {"AWS4-HMAC-SHA256 Credential=x"}}})
+	if asError(t, err).Code != fetch.ErrRefused || len(methods) != 1 || methods[0] != "HEAD" {
+		t.Errorf("%v after %q", err, methods)
+	}
+}
