@@ -101,7 +101,10 @@ func (e *env) Exchange(ctx context.Context, req *Request) (*Response, error) {
 		return nil, err
 	}
 	resp, err := c.dispatch(withProvenance(ctx, p), req)
-	outer.recordPlace(place(p.place.Load()))
+	where := place(p.place.Load())
+	outer.recordPlace(where)
+	from, _ := c.registry.Lookup(outer.url.Scheme())
+	c.recordPlace(serverOf(outer.url, from.Port), where)
 	outer.conn.Store(p.conn.Load())
 	return resp, err
 }

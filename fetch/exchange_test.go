@@ -86,6 +86,46 @@ func TestExchangeHasTheProvenanceOfItsRequest(t *testing.T) {
 	}
 }
 
+// A listing of a private server may lead to that server, as the user's own URL did.
+func TestExchangeRecordsThatAServerIsPrivate(t *testing.T) {
+	t.Parallel()
+	addr := listen(t, func(c net.Conn) { io.WriteString(c, "content") })
+	load := func(env fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{Name: "x-outer", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
+			func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+				return env.Exchange(ctx, &fetch.Request{URL: uri.MustParse("x-inner://" + addr + "/")})
+			})})
+		reg.Register(fetch.Scheme{Name: "x-inner", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
+			func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+				conn, err := env.Dial(ctx, "tcp", req.URL.HostPort(0))
+				if err != nil {
+					return nil, err
+				}
+				return &fetch.Response{Meta: fetch.Meta{Size: 7}, Body: conn}, nil
+			})})
+	}
+	c := fetch.New(&fetch.Options{Proxy: noProxy}, load)
+	for _, tt := range []struct {
+		url, from string
+		code      fetch.Code
+	}{
+		{"x-outer://bucket/a", "x-outer://bucket/", fetch.ErrPolicy}, // not known yet
+		{"x-outer://bucket/", "", ""},
+		{"x-outer://bucket/a", "x-outer://bucket/", ""},
+		{"x-outer://bucket/a", "x-inner://bucket/", fetch.ErrPolicy},
+		{"x-outer://bucket/a", "http://bucket/", fetch.ErrPolicy},
+		{"x-outer://other/a", "x-outer://other/", fetch.ErrPolicy},
+	} {
+		resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(tt.url), From: uri.MustParse(tt.from)})
+		if err == nil {
+			resp.Body.Close()
+		}
+		if fetch.CodeOf(err) != tt.code || (err == nil) != (tt.code == "") {
+			t.Errorf("%s from %q: %v, want class %q", tt.url, tt.from, err, tt.code)
+		}
+	}
+}
+
 // The proxy is that of the URL of the exchange.
 func TestExchangeUsesTheProxyOfItsURL(t *testing.T) {
 	t.Parallel()

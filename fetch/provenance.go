@@ -157,7 +157,15 @@ func (c *Client) isPrivate(u uri.URI, port uint16) bool {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return isPrivate(addr)
 	}
-	return isLocalhost(host) || c.private.Has(u.HostPort(port))
+	return isLocalhost(host) || c.private.Has(serverOf(u, port))
+}
+
+// serverOf returns the server of u as "host:port". Without a port, only the scheme knows the server.
+func serverOf(u uri.URI, port uint16) string {
+	if u.Port(port) == 0 {
+		return u.Scheme() + "://" + u.Host()
+	}
+	return u.HostPort(port)
 }
 
 // recordPlace records the place of addr, a "host:port".
