@@ -64,6 +64,16 @@ var families = []struct {
 			"A file is complete if the checksum that the server sends is right. Transfers cannot begin within a file, so an interrupted download starts again. " +
 			"urlget sends no parts of files that it has, but a mirror requests only files whose size or time has changed. " +
 			"The server follows symbolic links; a listing shows their targets. The protocol has no TLS."},
+	{schemes: "s3", rfcs: "Amazon S3 REST API", login: "access keys as in the AWS command line: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`, or the profile `AWS_PROFILE` in `~/.aws/credentials` and `~/.aws/config`; `-u KEY:SECRET`; else anonymous", examples: []example{
+		{"s3://bucket/dir/object", "an object"},
+		{"s3://bucket/dir/", "the objects and directories whose keys begin with `dir/`"},
+		{"s3://bucket/object?versionId=ID", "a version of an object"}},
+		note: "Keys are percent-encoded. A key that ends with a slash is written with `%2F`. The store is Amazon S3, or that of `--s3-endpoint`, `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL` or `endpoint_url` of the profile, with the bucket in the path. " +
+			"The region is `AWS_REGION`, `AWS_DEFAULT_REGION`, that of the profile, or us-east-1; urlget follows the store to the region of a bucket. " +
+			"Requests are signed with AWS Signature Version 4. Links in the pages of others use neither the keys nor the profile. " +
+			"Profiles of roles, SSO and credential processes are refused: `eval \"$(aws configure export-credentials --format env)\"` makes variables of their keys. " +
+			"urlget compares the content with the checksum of the whole object, or with the entity tag if that is an MD5: not for uploads in parts or with keys of KMS or of the customer. " +
+			"`-H 'x-amz-request-payer: requester'` is sent and signed."},
 	{schemes: "tftp", rfcs: "RFC 3617, 1350, 2347 to 2349, 7440", examples: []example{
 		{"tftp://host.example/boot/kernel", "a file"}}},
 	{schemes: "gopher gophers", rfcs: "RFC 4266, 1436", examples: []example{

@@ -30,6 +30,7 @@ import (
 	"github.com/urlget/urlget/protocols/pop"
 	"github.com/urlget/urlget/protocols/prospero"
 	"github.com/urlget/urlget/protocols/rsync"
+	"github.com/urlget/urlget/protocols/s3"
 	"github.com/urlget/urlget/protocols/sftp"
 	"github.com/urlget/urlget/protocols/smb"
 	"github.com/urlget/urlget/protocols/wais"
@@ -97,6 +98,10 @@ var records = []struct {
 		`"nfs":{"mode":"-rw-r--r--","uid":1000,"gid":1000,"target":"a"}`},
 	{nfs.Sys{},
 		`"nfs":{}`},
+	{s3.Sys{ETag: `"a"`, StorageClass: "STANDARD"},
+		`"s3":{"etag":"\"a\"","storage_class":"STANDARD"}`},
+	{s3.Sys{},
+		`"s3":{}`},
 	{nntp.Group{Name: "a.b", Low: 1, High: 3, Count: 2, Status: "y", Description: "c"},
 		`"nntp":{"name":"a.b","low":1,"high":3,"count":2,"status":"y","description":"c"}`},
 	{nntp.Group{},

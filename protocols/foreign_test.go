@@ -42,6 +42,7 @@ import (
 	"github.com/urlget/urlget/protocols/nfs"
 	"github.com/urlget/urlget/protocols/nntp"
 	"github.com/urlget/urlget/protocols/pop"
+	"github.com/urlget/urlget/protocols/s3"
 	"github.com/urlget/urlget/protocols/sftp"
 	"github.com/urlget/urlget/protocols/ws"
 )
@@ -314,6 +315,17 @@ var userResources = []userResource{
 		config := ssHome(t, s, "")
 		config.SFTP.NoConfig, config.SFTP.Config = false, writeFile(t, "config", "Host 127.0.0.2\n\tHostName 127.0.0.1\n\tPort "+port+"\n")
 		return userRequest{url: scheme + "://u@127.0.0.2/pub/a.txt", config: config}
+	}},
+	{"access key", []string{"s3"}, func(t *testing.T, scheme string) userRequest {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") == "" {
+				http.Error(w, "<Error><Code>AccessDenied</Code></Error>", http.StatusForbidden)
+			}
+		}))
+		t.Cleanup(srv.Close)
+		keys := map[string]string{"AWS_SHARED_CREDENTIALS_FILE": writeFile(t, "credentials", "[default]\naws_access_key_id=a\naws_secret_access_key=b\n")}
+		return userRequest{url: scheme + "://bucket/a.txt", config: protocols.Config{
+			S3: &s3.Options{Endpoint: srv.URL, Getenv: func(name string) string { return keys[name] }}}}
 	}},
 	{"user", []string{"nfs"}, func(t *testing.T, scheme string) userRequest {
 		s := nfsd.Start(t, nfsd.Options{Tree: files, Public: ".", Users: []uint32{1234}})

@@ -28,6 +28,7 @@ import (
 	"github.com/urlget/urlget/protocols/pop"
 	"github.com/urlget/urlget/protocols/prospero"
 	"github.com/urlget/urlget/protocols/rsync"
+	"github.com/urlget/urlget/protocols/s3"
 	"github.com/urlget/urlget/protocols/sftp"
 	"github.com/urlget/urlget/protocols/smb"
 	"github.com/urlget/urlget/protocols/spartan"
@@ -58,6 +59,7 @@ type Config struct {
 	NNTP     *nntp.Options
 	POP      *pop.Options
 	Prospero *prospero.Options
+	S3       *s3.Options
 	SFTP     *sftp.Options
 	SMB      *smb.Options
 	Telnet   *telnet.Options
@@ -101,6 +103,7 @@ func With(cfg Config) fetch.Loader {
 		pop.With(orZero(cfg.POP))(env, reg)
 		prospero.With(orZero(cfg.Prospero))(env, reg)
 		rsync.Load(env, reg)
+		s3.With(orZero(cfg.S3))(env, reg)
 		sftp.With(orZero(cfg.SFTP))(env, reg)
 		smb.With(orZero(cfg.SMB))(env, reg)
 		spartan.Load(env, reg)

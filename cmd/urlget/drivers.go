@@ -81,6 +81,7 @@ func (n *network) driverConfig() protocols.Config {
 		NNTP:     &d.News,
 		Z3950:    &z3950.Options{AllowPlaintext: d.News.AllowPlaintext},
 		POP:      &pop.Options{StartTLS: d.News.StartTLS, AllowPlaintext: d.News.AllowPlaintext},
+		S3:       &d.S3,
 		SFTP:     &d.SSH,
 		WAIS:     &d.WAIS,
 		WS:       &ws.Options{Jar: web.Jar, HTTPSOnly: wantsHTTPS},

@@ -18,7 +18,7 @@ import (
 // are also ordinary words.
 var schemes = strings.Fields(`afs cid cso dav davs dict finger ftp ftps ftpes gemini gopher gophers
 	http https imap imaps ipfs ipns irc ldap ldapi ldaps mailserver mailto mid news nex nfs ni nntp nntps ph pop pop3 pop3s pops prospero rlogin rsync
-	rtsp scp sftp smb snews spartan ssh telnet telnets tftp tn3270 urn wais webdavs whois ws wss z39.50 z39.50r z39.50s`)
+	rtsp s3 scp sftp smb snews spartan ssh telnet telnets tftp tn3270 urn wais webdavs whois ws wss z39.50 z39.50r z39.50s`)
 
 // aboveDrivers lists folders whose code must not name a scheme, and uses fetch.Traits instead.
 var aboveDrivers = []string{"archive", "cmd/urlget", "crawl", "fetch", "queue", "serve"}

@@ -19,6 +19,7 @@ import (
 	"github.com/urlget/urlget/protocols/ipfs"
 	"github.com/urlget/urlget/protocols/nfs"
 	"github.com/urlget/urlget/protocols/nntp"
+	"github.com/urlget/urlget/protocols/s3"
 	"github.com/urlget/urlget/protocols/sftp"
 	"github.com/urlget/urlget/protocols/wais"
 )
@@ -295,6 +296,7 @@ type Driver struct {
 	News       nntp.Options
 	NFS        nfs.Options
 	Programs   map[string]string
+	S3         s3.Options
 	SSH        sftp.Options
 	WAIS       wais.Options
 	Login      bool

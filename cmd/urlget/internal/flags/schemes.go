@@ -78,7 +78,7 @@ func DefaultGateways() map[string]string {
 // fewer for protocols that log in on each connection.
 func PerHost(scheme string) int {
 	switch scheme {
-	case "http", "https":
+	case "http", "https", "s3":
 		return 6
 	}
 	return 2
@@ -95,7 +95,7 @@ const MaxLogins = 16
 // HostGrow returns the part of MaxGrow for one host; 0 means that the number for a host does not grow.
 func HostGrow(scheme string) int {
 	switch scheme {
-	case "http", "https":
+	case "http", "https", "s3":
 		return MaxGrow
 	case "ftp", "ftps", "ftpes":
 		return MaxLogins

@@ -523,6 +523,7 @@ func (o *Options) protocolFlags() []Flag {
 		{Name: "nfs-user", In: all, Value: parsedBy(&o.Driver.NFS.User, parseNFSUser), Help: "access NFS servers as user `UID[:GID,...]` instead of nobody"},
 		{Name: "nfs-mount-port", In: all, Value: &o.Driver.NFS.MountPort, Help: "use port `N` for the NFS mount service, without the port mapper"},
 		{Name: "ipfs-gateway", In: all, Value: &o.Driver.IPFS.Gateway, Help: "retrieve ipfs and ipns URLs from the gateway `URL`, and verify them (default $IPFS_GATEWAY)", Secret: withAt},
+		{Name: "s3-endpoint", In: all, Value: &o.Driver.S3.Endpoint, Help: "retrieve s3 URLs from the store at `URL` (default $AWS_ENDPOINT_URL, or Amazon S3)"},
 		{Name: "login", In: sending, Value: &o.Driver.Login, Help: "log in to sessions with the user and password of the URL, unencrypted"},
 		{Name: "transcript", In: sending, Value: &o.Driver.Transcript, Help: "record both directions of a session in `FILE`, including passwords"},
 		{Name: "driver", In: all, Value: programs(&o.Driver.Programs), Help: "handle an experimental scheme with a program: `x-SCHEME=PROGRAM`"},

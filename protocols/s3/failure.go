@@ -1,0 +1,76 @@
+package s3
+
+import (
+	"errors"
+	"net/textproto"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// codes are the classes of the codes that a status of HTTP does not determine ("Error responses" in the
+// Amazon S3 API Reference).
+var codes = map[string]fetch.Code{
+	"NoSuchKey": fetch.ErrNotFound, "NoSuchBucket": fetch.ErrNotFound, "NoSuchVersion": fetch.ErrNotFound,
+	"InvalidAccessKeyId": fetch.ErrAuth, "SignatureDoesNotMatch": fetch.ErrAuth,
+	"ExpiredToken": fetch.ErrAuth, "InvalidToken": fetch.ErrAuth, "TokenRefreshRequired": fetch.ErrAuth,
+	"RequestTimeTooSkewed": fetch.ErrAuth, "AuthorizationHeaderMalformed": fetch.ErrAuth,
+	"MissingSecurityHeader": fetch.ErrAuth, "AccountProblem": fetch.ErrAuth, "NotSignedUp": fetch.ErrAuth,
+	"SlowDown": fetch.ErrBusy, "ServiceUnavailable": fetch.ErrBusy, "RequestTimeout": fetch.ErrBusy,
+	"RequestLimitExceeded": fetch.ErrBusy, "TooManyRequests": fetch.ErrBusy, "Busy": fetch.ErrBusy,
+	"InternalError": fetch.ErrServer,
+}
+
+const maxMessage = 400 // bytes
+
+// failure adds the words of the store to an error of HTTP.
+func (x *exchange) failure(err error) error {
+	var own *fetch.Error
+	if !errors.As(err, &own) || own.Reply.Code < 300 {
+		return err
+	}
+	e := *own
+	f, ok := readRefusal(string(e.Body))
+	if ok {
+		e.Reply.Text = f.code
+		if f.message != "" {
+			e.Reply.Text += ": " + f.message[:min(len(f.message), maxMessage)]
+		}
+	}
+	if code := codes[f.code]; code != "" {
+		e.Code = code
+		e.Retry = e.Retry || code == fetch.ErrBusy || code == fetch.ErrServer
+	}
+	signed := x.place.key.ID != ""
+	switch {
+	case !signed && e.Reply.Code == 403 && e.Code == fetch.ErrRefused && (!ok || f.code == "AccessDenied"):
+		e.Code, e.Hint = fetch.ErrAuth, "the request had no access key: see \"s3\" in docs/schemes.md"
+	case f.code == "RequestTimeTooSkewed":
+		e.Hint = "set the clock of this machine"
+	case f.code == "SignatureDoesNotMatch":
+		e.Body = nil // repeats the signed fields, which may have a session token
+	}
+	return &e
+}
+
+// regionOf returns the region that the store names for the bucket, or "".
+func regionOf(resp *fetch.Response, err error) string {
+	var h textproto.MIMEHeader
+	var e *fetch.Error
+	region := ""
+	switch {
+	case err == nil:
+		h = resp.Header
+	case errors.As(err, &e):
+		h = e.Header
+		if f, ok := readRefusal(string(e.Body)); ok && f.code == "AuthorizationHeaderMalformed" {
+			region = f.region
+		}
+	}
+	if name := h.Get("X-Amz-Bucket-Region"); name != "" {
+		region = name
+	}
+	if !regionName.MatchString(region) {
+		return ""
+	}
+	return region
+}
