@@ -69,7 +69,7 @@ func regionOf(resp *fetch.Response, err error) string {
 	if name := h.Get("X-Amz-Bucket-Region"); name != "" {
 		region = name
 	}
-	if !regionName.MatchString(region) {
+	if !isRegion(region) {
 		return ""
 	}
 	return region

@@ -25,7 +25,7 @@ const defaultRegion = "us-east-1"
 // requests use neither a key nor a file.
 func (d *opener) place(foreign bool) (*place, error) {
 	p := &place{region: cmp.Or(d.Getenv("AWS_REGION"), d.Getenv("AWS_DEFAULT_REGION"))}
-	endpoint, source := d.Endpoint, "the option"
+	endpoint, source := d.Endpoint, "the endpoint"
 	for _, name := range []string{"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"} {
 		if endpoint == "" {
 			endpoint, source = d.Getenv(name), "$"+name
@@ -38,12 +38,12 @@ func (d *opener) place(foreign bool) (*place, error) {
 		}
 		p.region = cmp.Or(p.region, profile["region"])
 		if endpoint == "" {
-			endpoint, source = profile["endpoint_url"], "the profile"
+			endpoint, source = profile["endpoint_url"], "endpoint_url of the profile"
 		}
 		p.takeKey(d.Getenv, profile)
 	}
 	p.region = cmp.Or(p.region, defaultRegion)
-	if !regionName.MatchString(p.region) {
+	if !isRegion(p.region) {
 		return nil, remotefile.Malformed("the region is not a valid name")
 	}
 	var err error

@@ -2,7 +2,6 @@ package s3
 
 import (
 	"errors"
-	"regexp"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -14,12 +13,25 @@ import (
 // maxKey limits the length of a key, in bytes. That of Amazon S3 is 1024.
 const maxKey = 4096
 
-var (
-	bucketName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{1,254}$`)
-	// hostLabel matches buckets that are part of a host name. Certificates do not cover dots.
-	hostLabel  = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$`)
-	regionName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9-]{0,62}$`)
+const (
+	lower  = "abcdefghijklmnopqrstuvwxyz0123456789"
+	letter = lower + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 )
+
+func isBucket(name string) bool {
+	return isName(name, letter, "._-", 255) && !strings.Contains(name, "..")
+}
+
+func isRegion(name string) bool { return isName(name, letter, "-", 63) }
+
+// isLabel reports whether a bucket is a part of host names. Certificates do not cover dots.
+func isLabel(bucket string) bool { return isName(bucket, lower, "-", 63) }
+
+// isName reports whether name consists of letters and, between them, of marks.
+func isName(name, letters, marks string, maxLength int) bool {
+	return name != "" && len(name) <= maxLength && strings.Trim(name, letters+marks) == "" &&
+		!strings.ContainsAny(name[:1]+name[len(name)-1:], marks)
+}
 
 type target struct {
 	req     *fetch.Request
@@ -36,7 +48,7 @@ func newTarget(req *fetch.Request) (*target, error) {
 	switch {
 	case t.bucket == "":
 		return nil, remotefile.Malformed("no bucket")
-	case !bucketName.MatchString(t.bucket) || strings.Contains(t.bucket, ".."):
+	case !isBucket(t.bucket):
 		return nil, remotefile.Malformed("invalid name of a bucket")
 	case u.Port(0) != 0:
 		return nil, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("a bucket has no port"),
@@ -99,7 +111,7 @@ func (p *place) url(region, bucket, key, query string) (uri.URI, error) {
 	switch {
 	case p.endpoint != "":
 		text = p.endpoint + "/" + bucket
-	case hostLabel.MatchString(bucket):
+	case isLabel(bucket):
 		text = "https://" + bucket + ".s3." + region + domain
 	}
 	text += "/" + sigv4.Escape(key, "/")
@@ -109,17 +121,14 @@ func (p *place) url(region, bucket, key, query string) (uri.URI, error) {
 	return parseURL(text)
 }
 
-// checkEndpoint returns an endpoint without a trailing slash.
+// checkEndpoint returns an endpoint without a trailing slash. Its text may be secret.
 func checkEndpoint(text, source string) (string, error) {
-	u, err := parseURL(text)
-	if err != nil {
-		return "", err
-	}
+	u, err := uri.Parse(text)
 	_, user := u.User()
 	_, query := u.Query()
-	if s := u.Scheme(); s != "http" && s != "https" || u.Host() == "" || user || query {
+	if s := u.Scheme(); err != nil || s != "http" && s != "https" || u.Host() == "" || user || query {
 		return "", &fetch.Error{Code: fetch.ErrURL,
-			Err: errors.New("the endpoint of " + source + " is not the http or https URL of a server")}
+			Err: errors.New(source + " is not the http or https URL of a server")}
 	}
 	return strings.TrimRight(u.WithoutFragment().String(), "/"), nil
 }
