@@ -517,3 +517,28 @@ func openText(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 	}
 	return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: int64(len(text))}, Body: io.NopCloser(strings.NewReader(text))}, nil
 }
+
+// newStore starts a server with the API of Amazon S3 and two buckets with one object. Requests for the
+// second must be signed.
+func newStore() *httptest.Server { return httptest.NewServer(http.HandlerFunc(serveObjects)) }
+
+func serveObjects(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("ETag", `"b1946ac92492d2347c6235b4d2611184"`)
+	w.Header().Set("Last-Modified", modified.UTC().Format(http.TimeFormat))
+	bucket, key, _ := strings.Cut(r.URL.Path[1:], "/")
+	switch {
+	case bucket != "public" && !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 Credential=AKID/"):
+		w.WriteHeader(http.StatusForbidden)
+		io.WriteString(w, "<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>")
+	case key == "" && r.URL.Query().Get("prefix") == "":
+		io.WriteString(w, "<ListBucketResult><CommonPrefixes><Prefix>dir/</Prefix></CommonPrefixes></ListBucketResult>")
+	case key == "":
+		io.WriteString(w, "<ListBucketResult><Contents><Key>dir/hello.txt</Key><Size>6</Size><LastModified>"+
+			modified.UTC().Format(time.RFC3339)+"</LastModified></Contents></ListBucketResult>")
+	case key == "dir/hello.txt":
+		http.ServeContent(w, r, key, modified, strings.NewReader("hello\n"))
+	default:
+		w.WriteHeader(http.StatusNotFound)
+		io.WriteString(w, "<Error><Code>NoSuchKey</Code><Message>The key does not exist.</Message></Error>")
+	}
+}

@@ -426,6 +426,11 @@ func serve(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 			}}).Addr)
 		case "nfsprivate":
 			ts.Setenv("NFSPRIVATE", nfsd.Start(t, nfsd.Options{Users: []uint32{1000}, Tree: fstest.MapFS{"hello.txt": {Data: []byte("hello\n")}}}).Addr)
+		case "s3":
+			s := newStore()
+			ts.Defer(s.Close)
+			ts.Setenv("AWS_ENDPOINT_URL", s.URL)
+			ts.Setenv("S3", s.Listener.Addr().String())
 		case "pop":
 			ts.Setenv("POP", popd.Start(t, popd.Options{User: "joe", Password: "secret", Messages: []popd.Message{
 				{UID: "first", Text: "Subject: one\n\nHello.\n"}, {UID: "second", Text: "Subject: two\n\nHello again.\n"},

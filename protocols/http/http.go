@@ -40,6 +40,11 @@ type Options struct {
 	// Unasked sends logins with Basic before the server asks (RFC 7617, section 2.2), for servers that hide
 	// what needs a login. Foreign requests (see fetch.Env) have none.
 	Unasked bool
+	// AWSSigV4 signs requests with AWS Signature Version 4, or as another provider, for which it is
+	// PROVIDER1[:PROVIDER2[:REGION[:SERVICE]]] as in curl. By default, the host name begins with
+	// SERVICE.REGION. The login for the server is the access key and its secret. Requests without a login
+	// or with a field Authorization are not signed.
+	AWSSigV4 string
 	// MaxIdle is the number of idle connections kept per server. The minimum is 16.
 	MaxIdle int
 	// Jar stores cookies. Nil means a [cookies.Jar] that belongs to the client.
@@ -168,6 +173,9 @@ func (d *opener) exchange(
 ) (*fetch.Response, error) {
 	t, err := d.newTarget(ctx, req, method)
 	if err != nil {
+		return nil, err
+	}
+	if err := d.sign(ctx, req, t); err != nil {
 		return nil, err
 	}
 	auth := d.authenticators(ctx, req, t)

@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"net/netip"
 	"net/textproto"
 	"slices"
 	"strings"
@@ -57,6 +58,10 @@ func Parse(text string) (Scope, error) {
 
 // At returns s with the service and the region that host names: SERVICE.REGION.example.org.
 func (s Scope) At(host string) (Scope, error) {
+	name := host
+	if _, err := netip.ParseAddr(host); err == nil {
+		host = ""
+	}
 	service, rest, _ := strings.Cut(host, ".")
 	region, _, dot := strings.Cut(rest, ".")
 	if s.Service == "" {
@@ -66,7 +71,7 @@ func (s Scope) At(host string) (Scope, error) {
 		}
 	}
 	if s.Service == "" || s.Region == "" {
-		return s, fmt.Errorf("neither the option nor the host %s names the region and the service", host)
+		return s, fmt.Errorf("neither the option nor the host %s names the region and the service", name)
 	}
 	return s, nil
 }

@@ -89,6 +89,7 @@ func TestScopesOfOptionAndHost(t *testing.T) {
 		{":amz", "s3.eu-west-1.amazonaws.com", Scope{}},
 		{"aws:amz", "localhost", Scope{}},
 		{"aws:amz", "a.b", Scope{}},
+		{"aws:amz", "192.0.2.1", Scope{}},
 		{"aws:amz::s3", "s3.eu-west-1.amazonaws.com", Scope{}},
 		{"aws:amz:a:b:c", "h", Scope{}},
 		{"aws:amz:a\r\nX:b", "h", Scope{}},

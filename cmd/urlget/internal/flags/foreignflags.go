@@ -200,7 +200,7 @@ var foreignFlags = []Foreign{
 	{Of: "curl", Names: "--netrc-optional", Note: "the netrc file is read by default"},
 	{Of: "curl", Names: "--basic --digest --ntlm --negotiate --anyauth --proxy-basic " +
 		"--proxy-digest --proxy-anyauth", Note: "the server chooses the login method"},
-	{Of: "curl", Names: "--aws-sigv4 --krb --delegation"},
+	{Of: "curl", Names: "--krb --delegation"},
 	{Of: "curl", Names: "--parallel-immediate", Note: "transfers start as soon as a slot is free"},
 	{Of: "aria2", Names: "--parameterized-uri", Here: "--glob-ranges"},
 	{Of: "aria2", Names: "--deferred-input --save-session* --optimize-concurrent-downloads " +

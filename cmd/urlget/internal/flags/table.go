@@ -430,6 +430,8 @@ func (o *Options) loginFlags() []Flag {
 		{Name: "ask-password", In: urls, Value: &o.Login.Ask, Help: "prompt for the password", Excludes: "password password-file"},
 		{Name: "auth-no-challenge", In: urls, Value: &o.Driver.Web.Unasked,
 			Help: "log in to the named HTTP servers before they ask (Basic)"},
+		{Name: "aws-sigv4", In: urls, Value: &o.Driver.Web.AWSSigV4,
+			Help: "sign HTTP requests (AWS Signature Version 4) for `PROVIDER[:PROVIDER2[:REGION[:SERVICE]]]`, such as aws:amz, with the access key and secret of --user"},
 		{Name: "netrc", In: owner, Value: &o.Login.Netrc,
 			Help:    "require the netrc file in the home directory",
 			Foreign: []Foreign{{Of: "curl", Names: "-n"}}},
