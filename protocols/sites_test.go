@@ -40,6 +40,7 @@ import (
 	"github.com/urlget/urlget/protocols/imap"
 	"github.com/urlget/urlget/protocols/ipfs"
 	"github.com/urlget/urlget/protocols/pop"
+	"github.com/urlget/urlget/protocols/s3"
 	"github.com/urlget/urlget/protocols/sftp"
 )
 
@@ -81,6 +82,10 @@ func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fet
 	known := t.TempDir() + "/known_hosts"
 	write(t, known, ssh.KnownHosts())
 	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("list-type") {
+			io.WriteString(w, "<ListBucketResult><Contents><Key>"+long+"</Key></Contents></ListBucketResult>")
+			return
+		}
 		w.Header().Set("X-Long", long)
 		w.Write([]byte("short"))
 	}))
@@ -145,6 +150,7 @@ func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fet
 		return fetch.New(o, protocols.With(protocols.Config{
 			IMAP: &imap.Options{AllowPlaintext: true}, IPFS: &ipfs.Options{Gateway: gateway}, POP: &pop.Options{AllowPlaintext: true},
 			SFTP: &sftp.Options{KnownHosts: []string{known}, NoConfig: true, NoAgent: true},
+			S3:   &s3.Options{Endpoint: plainWeb.URL, Getenv: func(string) string { return "" }},
 		}))
 	}
 	return map[string]site{
@@ -213,6 +219,8 @@ func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fet
 		"spartan, missing":  {url: spartan.URL + "/pub/none"},
 		"nex":               {unframed: true, url: nex.URL + "/pub/short.txt"},
 		"nex, list":         {unframed: true, url: nex.URL + "/long/", op: fetch.OpList, pieces: true, says: []string{"=> x\r\n"}},
+		"s3":                {url: "s3://bucket/key", says: []string{"HTTP/1.1 100\r\n", "X: y\r\n"}},
+		"s3, list":          {url: "s3://bucket/", op: fetch.OpList, pieces: true, says: []string{"HTTP/1.1 100\r\n"}},
 		"sftp":              {url: "sftp://joe:x@" + ssh.Addr + "/pub/long.txt", pieces: true, says: []string{"SSH-2.0-x\r\n"}},
 		"sftp, list":        {url: "sftp://joe:x@" + ssh.Addr + "/pub/", op: fetch.OpList, pieces: true},
 		"smb":               {url: "smb://joe:x@" + shared.Addr + "/share/pub/long.txt", pieces: true, codes: []fetch.Code{fetch.ErrProtocol}},

@@ -46,7 +46,10 @@ func (x *exchange) failure(err error) error {
 		e.Code, e.Hint = fetch.ErrAuth, "the request had no access key: see \"s3\" in docs/schemes.md"
 	case f.code == "RequestTimeTooSkewed":
 		e.Hint = "set the clock of this machine"
-	case f.code == "SignatureDoesNotMatch":
+	case e.Code == fetch.ErrAuth:
+		e.Hint = "check the access key of " + x.place.source
+	}
+	if f.code == "SignatureDoesNotMatch" {
 		e.Body = nil // repeats the signed fields, which may have a session token
 	}
 	return &e

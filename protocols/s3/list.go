@@ -11,6 +11,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/internal/pace"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 	"github.com/urlget/urlget/protocols/internal/sigv4"
 )
@@ -113,7 +114,8 @@ func (l *listing) next(ctx context.Context) error {
 		return err
 	}
 	defer resp.Body.Close()
-	content := &content{r: resp.Body}
+	content := &content{r: resp.Body, pace: pace.Pace{Idle: l.env.Timeouts().Idle}}
+	content.pace.Begin()
 	p, err := readPage(content)
 	switch {
 	case content.err != nil:
@@ -135,14 +137,20 @@ func (l *listing) next(ctx context.Context) error {
 	return nil
 }
 
-// A content keeps the error of the server, as opposed to those of a document.
+// A content is a page, which is useless until it is complete. It keeps the error of the server, as opposed
+// to those of a document.
 type content struct {
-	r   io.Reader
-	err error // except io.EOF
+	r    io.Reader
+	pace pace.Pace
+	err  error // except io.EOF
 }
 
 func (c *content) Read(p []byte) (int, error) {
+	begun := time.Now()
 	n, err := c.r.Read(p)
+	if c.pace.Add(n, time.Since(begun)); err == nil {
+		err = c.pace.Late()
+	}
 	if err != nil && err != io.EOF {
 		c.err = err
 	}
