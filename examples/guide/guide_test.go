@@ -403,7 +403,7 @@ func Example_small() {
 	text, err := c.ReadAll(context.Background(), "x-echo:hello", 0)
 	fmt.Printf("%s %v\n", text, err)
 	// Output:
-	// ftp ftps http https x-echo hello <nil>
+	// dav davs ftp ftps http https webdav webdavs x-echo hello <nil>
 }
 
 func Example_timed() {
