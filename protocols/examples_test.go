@@ -208,6 +208,11 @@ func TestExamplesOfEveryScheme(t *testing.T) {
 			t.Errorf("%s retrieves, and has no example", s.Name)
 		}
 	}
+	others, err := os.ReadFile("testdata/otherprograms.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Write(others)
 	if os.Getenv("URLGET_WRITE") != "" {
 		if err := os.WriteFile(schemesPage, []byte(b.String()), 0o666); err != nil {
 			t.Fatal(err)
