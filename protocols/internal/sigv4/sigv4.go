@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/netip"
 	"net/textproto"
 	"slices"
@@ -95,20 +96,21 @@ func (s Scope) Sign(r Request, key Key, now time.Time) {
 	if key.Token != "" {
 		r.Header.Set(prefix+"Security-Token", key.Token)
 	}
-	fields := []string{"host:" + r.Host}
-	names := []string{"host"}
-	for name, values := range r.Header {
+	values := map[string]string{"host": r.Host}
+	for name, list := range r.Header {
 		name = strings.ToLower(name)
 		if name == "content-type" || strings.HasPrefix(name, strings.ToLower(prefix)) {
-			fields = append(fields, name+":"+folded(values))
-			names = append(names, name)
+			values[name] = folded(list)
 		}
 	}
-	slices.Sort(fields)
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(values))
+	var fields strings.Builder
+	for _, name := range names {
+		fields.WriteString(name + ":" + values[name] + "\n")
+	}
 	signed := strings.Join(names, ";")
-	canonical := strings.Join([]string{r.Method, s.path(r.Path), query(r.Query),
-		strings.Join(fields, "\n") + "\n", signed, r.Payload}, "\n")
+	canonical := strings.Join([]string{r.Method, s.path(r.Path), query(r.Query), fields.String(), signed,
+		r.Payload}, "\n")
 	provider := strings.ToUpper(s.Provider)
 	sum := sha256.Sum256([]byte(canonical))
 	scope := []string{now.Format("20060102"), s.Region, s.Service, s.Provider + "4_request"}
