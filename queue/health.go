@@ -46,16 +46,11 @@ func (h *health) trouble(now time.Time) (pauses bool, err error) {
 	return now.Before(h.until), fmt.Errorf("the store failed: %w", h.err)
 }
 
-// holds records that t holds a slot, until the returned function is called.
-func (r *run) holds(t *task) (end func()) {
+// hold records that t holds a slot, until release.
+func (r *run) hold(t *task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.begun[t] = time.Now()
-	return func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.begun, t)
-	}
 }
 
 // ages returns the number of running jobs, and the ages of the oldest and of the youngest one.
@@ -82,7 +77,7 @@ func (r *run) measure(ctx context.Context, report *WorkerReport, now time.Time) 
 	if err == nil && n >= r.Parallel && youngest > heldTooLong {
 		err = fmt.Errorf("all %d jobs have been running for more than %v", n, heldTooLong)
 	}
-	report.Running, report.Oldest = int(r.running.Load()), oldest.Round(time.Second).Seconds()
+	report.Running, report.Oldest = n, oldest.Round(time.Second).Seconds()
 	report.Trouble = ""
 	if err != nil {
 		report.Trouble = err.Error()

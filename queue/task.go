@@ -168,6 +168,9 @@ func (t *task) release(ctx context.Context) {
 		return
 	}
 	t.released = true
+	t.mu.Lock()
+	delete(t.begun, t)
+	t.mu.Unlock()
 	t.sched.Release(ctx)
 	t.slots.Add(-1)
 	t.pace.ended()

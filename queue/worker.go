@@ -130,7 +130,7 @@ type run struct {
 	mu         sync.Mutex          // guards the fields below
 	unfinished map[*task]bool      // unfinished deliveries
 	settled    int                 // unfinished deliveries whose results are published or wait for that
-	begun      map[*task]time.Time // running jobs
+	begun      map[*task]time.Time // jobs that hold a slot
 	deferred   map[string]deferrals
 
 	limitsKnown atomic.Bool // the limits of hosts were requested
@@ -373,7 +373,7 @@ func (r *run) schedule(t *task) schedule.Task {
 		r.running.Add(1)
 		r.slots.Add(1)
 		defer r.running.Add(-1)
-		defer r.holds(t)()
+		r.hold(t)
 		defer t.release(ctx)
 		defer t.recordLease()
 		switch res := t.do(ctx); {
