@@ -239,11 +239,13 @@ func (t *template) checkSpelling(u uri.URI) error {
 	if _, known := t.client.Scheme(name); known || t.opts.Proxy.Gateways != nil {
 		return nil
 	}
-	var all []string
+	var all, retrieved []string
 	for _, s := range t.client.Schemes() {
-		all = append(all, s.Name)
+		if all = append(all, s.Name); s.Retrieves() {
+			retrieved = append(retrieved, s.Name)
+		}
 	}
-	nearest := uri.NearestScheme(name, all)
+	nearest := cmp.Or(uri.NearestScheme(name, retrieved), uri.NearestScheme(name, all))
 	if nearest == "" {
 		return nil
 	}
