@@ -48,23 +48,38 @@ func (p *Pace) Late() error {
 	return &wire.TimeoutError{Op: "read", Idle: p.Idle, Piece: true}
 }
 
-// Lines returns a reader of r that returns an error if a line takes longer than a Pace allows. Reads
-// of r must have a timeout of their own.
-func Lines(r io.Reader, idle time.Duration) io.Reader {
-	p := &pacedReader{r: r, pace: Pace{Idle: idle}}
-	p.pace.Begin()
+// A Reader returns an error if a piece takes longer than a Pace allows. Reads of the reader below must
+// have a timeout of their own.
+type Reader struct {
+	r     io.Reader
+	pace  Pace
+	lines bool // each line is a piece
+}
+
+// NewReader returns a Reader of r at the beginning of a piece.
+func NewReader(r io.Reader, idle time.Duration) *Reader {
+	return &Reader{r: r, pace: Pace{Idle: idle, left: idle}}
+}
+
+// Lines is NewReader for lines, each of which is a piece.
+func Lines(r io.Reader, idle time.Duration) *Reader {
+	p := NewReader(r, idle)
+	p.lines = true
 	return p
 }
 
-type pacedReader struct {
-	r    io.Reader
-	pace Pace
-}
+// Begin starts the next piece.
+func (r *Reader) Begin() { r.pace.Begin() }
 
-func (r *pacedReader) Read(p []byte) (int, error) {
+// Read implements io.Reader.
+func (r *Reader) Read(p []byte) (int, error) {
 	begun := time.Now()
 	n, err := r.r.Read(p)
-	r.pace.AddLines(p[:n], time.Since(begun))
+	if d := time.Since(begun); r.lines {
+		r.pace.AddLines(p[:n], d)
+	} else {
+		r.pace.Add(n, d)
+	}
 	if err == nil {
 		err = r.pace.Late()
 	}

@@ -60,31 +60,17 @@ type multistatus struct {
 }
 
 func newMultistatus(r io.Reader, idle time.Duration) *multistatus {
-	src := &davSource{r: r, pace: pace.Pace{Idle: idle}}
-	src.pace.Begin()
-	src.buf = bufio.NewReader(pacedSource{src})
+	src := &davSource{pieces: pace.NewReader(r, idle)}
+	src.buf = bufio.NewReader(src.pieces)
 	return &multistatus{src: src, xml: xml.NewDecoder(src)}
 }
 
 // A davSource limits the bytes of a token, which encoding/xml does not, and the time for a resource.
 type davSource struct {
-	r    io.Reader
-	buf  *bufio.Reader
-	pace pace.Pace
-	left int   // bytes of the token that may still be read
-	err  error // of r
-}
-
-type pacedSource struct{ *davSource }
-
-func (s pacedSource) Read(p []byte) (int, error) {
-	begun := time.Now()
-	n, err := s.r.Read(p)
-	s.pace.Add(n, time.Since(begun))
-	if err == nil {
-		err = s.pace.Late()
-	}
-	return n, err
+	pieces *pace.Reader
+	buf    *bufio.Reader // of pieces
+	left   int           // bytes of the token that may still be read
+	err    error         // of pieces
 }
 
 var errLongToken = fmt.Errorf("a tag or text has more than %d bytes", maxToken)
@@ -223,7 +209,7 @@ func (m *multistatus) resources() iter.Seq2[*davResource, error] {
 				err = m.each(nil)
 				continue
 			}
-			m.src.pace.Begin()
+			m.src.pieces.Begin()
 			var r *davResource
 			if r, err = m.resource(); err == nil && !yield(r, nil) {
 				return

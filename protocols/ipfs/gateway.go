@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
@@ -135,25 +134,9 @@ func (s *source) get(ctx context.Context, u uri.URI, accept string, limit int) (
 		return nil, "", err
 	}
 	defer resp.Body.Close()
-	slow := &pacedReader{r: resp.Body, pace: pace.Pace{Idle: s.env.Timeouts().Idle}}
-	slow.pace.Begin()
-	b, err = io.ReadAll(io.LimitReader(slow, int64(limit)+1))
+	piece := pace.NewReader(resp.Body, s.env.Timeouts().Idle) // useless until it is complete
+	b, err = io.ReadAll(io.LimitReader(piece, int64(limit)+1))
 	return b, resp.ContentType, err
-}
-
-// A pacedReader reads a block, which is useless until it is complete.
-type pacedReader struct {
-	r    io.Reader
-	pace pace.Pace
-}
-
-func (r *pacedReader) Read(p []byte) (int, error) {
-	begun := time.Now()
-	n, err := r.r.Read(p)
-	if r.pace.Add(n, time.Since(begun)); err == nil {
-		err = r.pace.Late()
-	}
-	return n, err
 }
 
 // node returns the decoded block of id. Blocks of directories are kept for the next paths.

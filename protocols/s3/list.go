@@ -114,8 +114,7 @@ func (l *listing) next(ctx context.Context) error {
 		return err
 	}
 	defer resp.Body.Close()
-	content := &content{r: resp.Body, pace: pace.Pace{Idle: l.env.Timeouts().Idle}}
-	content.pace.Begin()
+	content := &content{r: pace.NewReader(resp.Body, l.env.Timeouts().Idle)}
 	p, err := readPage(content)
 	switch {
 	case content.err != nil:
@@ -140,17 +139,12 @@ func (l *listing) next(ctx context.Context) error {
 // A content is a page, which is useless until it is complete. It keeps the error of the server, as opposed
 // to those of a document.
 type content struct {
-	r    io.Reader
-	pace pace.Pace
-	err  error // except io.EOF
+	r   io.Reader
+	err error // except io.EOF
 }
 
 func (c *content) Read(p []byte) (int, error) {
-	begun := time.Now()
 	n, err := c.r.Read(p)
-	if c.pace.Add(n, time.Since(begun)); err == nil {
-		err = c.pace.Late()
-	}
 	if err != nil && err != io.EOF {
 		c.err = err
 	}
