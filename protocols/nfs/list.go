@@ -74,8 +74,7 @@ type listing struct {
 	plus   bool // use READDIRPLUS: the server has not rejected it
 	cookie uint64
 	page   nfs3.Listing // the last page received
-	pages  int          // number of pages received
-	mark   uint64       // an earlier cookie, to detect loops
+	cycle  remotefile.Cycle[uint64]
 }
 
 func (l *listing) parts(yield func(driver.Part, error) bool) {
@@ -124,7 +123,7 @@ func (l *listing) next() error {
 	case len(page.Entries) > 0:
 		l.cookie = page.Entries[len(page.Entries)-1].Cookie
 	}
-	if !page.EOF && l.isCycle() {
+	if !page.EOF && l.cycle.Closes(l.cookie) {
 		return l.violation("the directory listing repeats a cookie")
 	}
 	for _, e := range page.Entries {
@@ -134,18 +133,6 @@ func (l *listing) next() error {
 	}
 	l.page = page
 	return nil
-}
-
-// isCycle reports whether the cookie has occurred before. It compares each cookie with an earlier
-// one, which it replaces after 1, 2, 4, … pages (Brent's algorithm). It finds a cycle of any length.
-func (l *listing) isCycle() bool {
-	if l.pages > 0 && l.cookie == l.mark {
-		return true
-	}
-	if l.pages++; l.pages&(l.pages-1) == 0 {
-		l.mark = l.cookie
-	}
-	return false
 }
 
 func (l *listing) violation(format string, args ...any) error {

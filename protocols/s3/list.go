@@ -75,8 +75,7 @@ type listing struct {
 	*exchange
 	prefix string
 	page   *page
-	pages  int    // number of pages received
-	mark   string // an earlier token, to detect loops
+	cycle  remotefile.Cycle[string]
 }
 
 func (l *listing) parts(ctx context.Context, yield func(driver.Part, error) bool) {
@@ -123,7 +122,7 @@ func (l *listing) next(ctx context.Context) error {
 		return remotefile.Violation("the listing is invalid: %w", err)
 	case p.truncated && p.token == "":
 		return remotefile.Violation("the listing is not complete and has no token to continue")
-	case p.truncated && l.isCycle(p.token):
+	case p.truncated && l.cycle.Closes(p.token):
 		return remotefile.Violation("the listing repeats a token")
 	}
 	for _, m := range p.members {
@@ -149,18 +148,6 @@ func (c *content) Read(p []byte) (int, error) {
 		c.err = err
 	}
 	return n, err
-}
-
-// isCycle reports whether the token has occurred before. It compares each token with an earlier one,
-// which it replaces after 1, 2, 4, … pages (Brent's algorithm). It finds a cycle of any length.
-func (l *listing) isCycle(token string) bool {
-	if l.pages > 0 && token == l.mark {
-		return true
-	}
-	if l.pages++; l.pages&(l.pages-1) == 0 {
-		l.mark = token
-	}
-	return false
 }
 
 // part returns the part for a key or a prefix, whose name is relative to the prefix of the listing.

@@ -184,6 +184,25 @@ func truncated(prefix string, err error) error {
 	return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("%s: %w", prefix, err)}
 }
 
+// A Cycle finds out that a server repeats the pages of a listing. It compares the mark of each page with
+// an earlier one, which it replaces after 1, 2, 4, … pages (Brent's algorithm). It finds a cycle of any
+// length.
+type Cycle[T comparable] struct {
+	pages int
+	mark  T
+}
+
+// Closes reports whether the mark of the next page is the earlier one.
+func (c *Cycle[T]) Closes(mark T) bool {
+	if c.pages > 0 && mark == c.mark {
+		return true
+	}
+	if c.pages++; c.pages&(c.pages-1) == 0 {
+		c.mark = mark
+	}
+	return false
+}
+
 func progress(n, total int64) string {
 	if total < 0 {
 		return fmt.Sprintf("%d bytes", n)
