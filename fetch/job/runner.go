@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"strings"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -162,7 +161,7 @@ func (u *run) stat(ctx context.Context, req *fetch.Request) error {
 
 func (u *run) list(ctx context.Context, req *fetch.Request) error {
 	once := u.listOnce
-	if path := req.URL.Path(); u.client.Traits(req.URL).HTML && (path == "" || strings.HasSuffix(path, "/")) {
+	if u.client.Traits(req.URL).HTML && req.URL.IsDirectory() {
 		once = u.listPage
 	}
 	var hookErr error // the error of a hook, which is not retried

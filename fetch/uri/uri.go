@@ -93,6 +93,10 @@ func (u URI) Password() (string, bool) {
 // Path returns the path as written, with its leading slash.
 func (u URI) Path() string { return u.text[u.path:u.pathEnd()] }
 
+// IsDirectory reports whether the path is empty or ends with a slash. Whether it then names a directory is
+// a matter of the scheme.
+func (u URI) IsDirectory() bool { return u.Path() == "" || strings.HasSuffix(u.Path(), "/") }
+
 // Query returns the text after "?" as written, and false if there is no "?".
 func (u URI) Query() (string, bool) {
 	if u.query == 0 {

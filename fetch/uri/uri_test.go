@@ -393,3 +393,15 @@ func isURLError(err error) bool {
 	var e *Error
 	return errors.As(err, &e)
 }
+
+func TestIsDirectory(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"http://h": true, "http://h/": true, "http://h/a/": true, "http://h/a/?q": true, "http://h?q=/": true,
+		"http://h/a": false, "http://h/a?q=/": false, "http://h/a#/": false,
+	} {
+		if got := MustParse(text).IsDirectory(); got != want {
+			t.Errorf("IsDirectory of %s is %v", text, got)
+		}
+	}
+}

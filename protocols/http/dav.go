@@ -60,7 +60,7 @@ func (d *davDriver) Open(ctx context.Context, req *fetch.Request) (*fetch.Respon
 		return nil, err
 	}
 	var resp *fetch.Response
-	if req.Op == fetch.OpList || isDirectory(req.URL) {
+	if req.Op == fetch.OpList || req.URL.IsDirectory() {
 		resp, err = d.web.list(ctx, over, req.URL)
 	} else {
 		resp, err = d.file(ctx, over, req.URL)
@@ -107,14 +107,14 @@ func maybeCollection(resp *fetch.Response, err error) bool {
 
 // list lists the collection at u, or returns its metadata. Req has the URL of its messages.
 func (d *opener) list(ctx context.Context, req *fetch.Request, u uri.URI) (*fetch.Response, error) {
-	if req.Op == fetch.OpStat || !isDirectory(u) {
+	if req.Op == fetch.OpStat || !u.IsDirectory() {
 		self, resp, err := d.properties(ctx, req, u)
 		switch {
 		case err != nil || len(resp.Location) > 0:
 			return resp, err
-		case !isDirectory(u) && !self.collection:
+		case !u.IsDirectory() && !self.collection:
 			return nil, notCollection()
-		case !isDirectory(u):
+		case !u.IsDirectory():
 			return &fetch.Response{Location: []uri.URI{asDirectory(u)}, Body: fetch.NoBody}, nil
 		}
 		return resp, nil
@@ -204,7 +204,7 @@ func withoutOptions(req *fetch.Request) *fetch.Request {
 // listPage lists a URL of http or https with a slash at its end, if its server announces WebDAV there (RFC
 // 4918, section 10.1).
 func (d *opener) listPage(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
-	if !isDirectory(req.URL) {
+	if !req.URL.IsDirectory() {
 		return nil, noListings(req.URL)
 	}
 	server := davPlace{scope: d.env.Scope(ctx), server: req.URL.Origin()}
@@ -286,11 +286,9 @@ func withScheme(u uri.URI, scheme string) (uri.URI, error) {
 	return uri.Parse(scheme + ":" + rest)
 }
 
-func isDirectory(u uri.URI) bool { return u.Path() == "" || strings.HasSuffix(u.Path(), "/") }
-
 // asDirectory returns u with a slash at the end of its path.
 func asDirectory(u uri.URI) uri.URI {
-	if isDirectory(u) {
+	if u.IsDirectory() {
 		return u
 	}
 	dir, err := u.JoinPath("/")
@@ -301,7 +299,7 @@ func asDirectory(u uri.URI) uri.URI {
 }
 
 func (d *davDriver) Expect(req *fetch.Request) (fetch.Meta, bool) {
-	if isDirectory(req.URL) {
+	if req.URL.IsDirectory() {
 		return fetch.Meta{Kind: fetch.KindListing}, true
 	}
 	return fetch.Meta{}, false
@@ -312,7 +310,7 @@ func (d *davDriver) Explain(req *fetch.Request) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	isDir := isDirectory(req.URL)
+	isDir := req.URL.IsDirectory()
 	switch {
 	case !isDir && req.Op != fetch.OpList:
 		return d.web.Explain(over)

@@ -332,7 +332,7 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	case fetch.OpStat:
 		method = http.MethodHead
 	case fetch.OpList:
-		if !isDirectory(req.URL) {
+		if !req.URL.IsDirectory() {
 			return nil, noListings(req.URL)
 		}
 		steps, err := d.explain(withoutOptions(req), http.MethodOptions)

@@ -78,7 +78,7 @@ func isSession(u uri.URI) bool {
 // isDirectory reports whether u is a directory that can be listed. An HTTP URL is a document.
 func (p Page) isDirectory(u uri.URI) bool {
 	s, _ := p.Schemes.Lookup(u.Scheme())
-	return s.Tree && !s.HTML && (u.Path() == "" || strings.HasSuffix(u.Path(), "/"))
+	return s.Tree && !s.HTML && u.IsDirectory()
 }
 
 func (p Page) isAbove(u uri.URI) bool {

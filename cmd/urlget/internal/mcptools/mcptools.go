@@ -291,7 +291,7 @@ func (t *tools) open(
 	ctx context.Context, rawURL string,
 ) (resp *fetch.Response, entries iter.Seq2[fetch.Entry, error], err error) {
 	u, _ := uri.ParseLoose(rawURL)
-	if isDir := u.Path() == "" || strings.HasSuffix(u.Path(), "/"); !isDir || !t.Client.Traits(u).HTML {
+	if !u.IsDirectory() || !t.Client.Traits(u).HTML {
 		resp, entries, err = t.entries(ctx, fetch.OpList, rawURL)
 		if errors.Is(err, errors.ErrUnsupported) {
 			return t.entries(ctx, fetch.OpGet, rawURL)
