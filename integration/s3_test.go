@@ -48,7 +48,10 @@ func startSwift(t testing.TB) string {
 	t.Cleanup(func() { <-ended })
 	url := "http://127.0.0.1:" + args[1]
 	for start := time.Now(); ; {
-		err := put(t, url+"/lab", nil)
+		err := accept(args[1:])
+		if err == nil {
+			err = put(t, url+"/lab", nil)
+		}
 		if err == nil {
 			return url
 		}
@@ -61,6 +64,19 @@ func startSwift(t testing.TB) string {
 			}
 		}
 	}
+}
+
+// accept returns an error unless something listens on each port. Swift refuses requests for a while if one
+// of its servers was missing.
+func accept(ports []string) error {
+	for _, port := range ports {
+		c, err := net.Dial("tcp", "127.0.0.1:"+port)
+		if err != nil {
+			return err
+		}
+		c.Close()
+	}
+	return nil
 }
 
 // freePorts returns n ports that are free now.
