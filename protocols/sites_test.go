@@ -83,7 +83,7 @@ func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fet
 	write(t, known, ssh.KnownHosts())
 	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("list-type") {
-			io.WriteString(w, "<ListBucketResult><Contents><Key>"+long+"</Key></Contents></ListBucketResult>")
+			io.WriteString(w, "<ListBucketResult><Contents><Key>"+long+"</Key></Contents><IsTruncated>false</IsTruncated></ListBucketResult>")
 			return
 		}
 		w.Header().Set("X-Long", long)

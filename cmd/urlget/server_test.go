@@ -531,10 +531,10 @@ func serveObjects(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
 		io.WriteString(w, "<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>")
 	case key == "" && r.URL.Query().Get("prefix") == "":
-		io.WriteString(w, "<ListBucketResult><CommonPrefixes><Prefix>dir/</Prefix></CommonPrefixes></ListBucketResult>")
+		io.WriteString(w, "<ListBucketResult><CommonPrefixes><Prefix>dir/</Prefix></CommonPrefixes><IsTruncated>false</IsTruncated></ListBucketResult>")
 	case key == "":
 		io.WriteString(w, "<ListBucketResult><Contents><Key>dir/hello.txt</Key><Size>6</Size><LastModified>"+
-			modified.UTC().Format(time.RFC3339)+"</LastModified></Contents></ListBucketResult>")
+			modified.UTC().Format(time.RFC3339)+"</LastModified></Contents><IsTruncated>false</IsTruncated></ListBucketResult>")
 	case key == "dir/hello.txt":
 		http.ServeContent(w, r, key, modified, strings.NewReader("hello\n"))
 	default:

@@ -81,11 +81,11 @@ func walk(r io.Reader, root string, leaf func(path, text string) error) error {
 
 // readPage reads a page. Keys may be percent-encoded as in forms, which the document says at any place.
 func readPage(r io.Reader) (*page, error) {
-	p, m, encoding := &page{}, member{size: -1}, ""
+	p, m, encoding, end := &page{}, member{size: -1}, "", ""
 	err := walk(&io.LimitedReader{R: r, N: maxPage}, "ListBucketResult", func(path, text string) error {
 		switch path {
 		case "IsTruncated":
-			p.truncated = text == "true"
+			end = text
 		case "NextContinuationToken":
 			p.token = text
 		case "EncodingType":
@@ -113,8 +113,14 @@ func readPage(r io.Reader) (*page, error) {
 		}
 		return nil
 	})
-	if err != nil || encoding != "url" {
-		return p, err
+	if err != nil {
+		return nil, err
+	}
+	if p.truncated, err = strconv.ParseBool(end); err != nil { // a page must not end a listing by mistake
+		return nil, fmt.Errorf("%w: it does not say whether another page follows", errDocument)
+	}
+	if encoding != "url" {
+		return p, nil
 	}
 	for i := range p.members {
 		key, err := url.QueryUnescape(p.members[i].key)

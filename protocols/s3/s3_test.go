@@ -354,6 +354,7 @@ func TestInvalidListings(t *testing.T) {
 	key := func(name string) string {
 		return "<Contents><Key>" + name + "</Key><Size>1</Size></Contents>"
 	}
+	last := "<IsTruncated>false</IsTruncated></ListBucketResult>"
 	for name, tt := range map[string]struct {
 		text string
 		want string // the names, or the class
@@ -361,21 +362,24 @@ func TestInvalidListings(t *testing.T) {
 		"empty":            {"", "protocol"},
 		"another document": {"<html></html>", "protocol"},
 		"cut":              {"<ListBucketResult>" + key("d/a"), "protocol"},
-		"two":              {"<ListBucketResult></ListBucketResult><ListBucketResult></ListBucketResult>", "not_found"},
-		"an outside key":   {"<ListBucketResult>" + key("e/a") + "</ListBucketResult>", "protocol"},
-		"a size":           {"<ListBucketResult><Contents><Key>d/a</Key><Size>-1</Size></Contents></ListBucketResult>", "protocol"},
+		"two":              {"<ListBucketResult></ListBucketResult><ListBucketResult>" + last, "not_found"},
+		"an outside key":   {"<ListBucketResult>" + key("e/a") + last, "protocol"},
+		"a size":           {"<ListBucketResult><Contents><Key>d/a</Key><Size>-1</Size></Contents>" + last, "protocol"},
+		"no end":           {"<ListBucketResult>" + key("d/a") + "</ListBucketResult>", "protocol"},
+		"an unclear end":   {"<ListBucketResult><IsTruncated>TRUTH</IsTruncated>" + key("d/a") + "</ListBucketResult>", "protocol"},
+		"another true":     {"<ListBucketResult><IsTruncated>1</IsTruncated>" + key("d/a") + "</ListBucketResult>", "protocol"},
 		"without a token":  {"<ListBucketResult><IsTruncated>true</IsTruncated>" + key("d/a") + "</ListBucketResult>", "protocol"},
 		"the same token":   {"<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>x</NextContinuationToken>" + key("d/a") + "</ListBucketResult>", "protocol"},
-		"many keys":        {"<ListBucketResult>" + strings.Repeat(key("d/a"), 1001) + "</ListBucketResult>", "protocol"},
-		"a long key":       {"<ListBucketResult>" + key("d/"+strings.Repeat("x", 1<<20)) + "</ListBucketResult>", "protocol"},
-		"deep":             {"<ListBucketResult>" + strings.Repeat("<a>", 100) + strings.Repeat("</a>", 100) + "</ListBucketResult>", "protocol"},
-		"an entity":        {"<!DOCTYPE x [<!ENTITY a 'b'>]><ListBucketResult>" + key("d/&a;") + "</ListBucketResult>", "protocol"},
-		"a bad encoding":   {"<ListBucketResult><EncodingType>url</EncodingType>" + key("d/%zz") + "</ListBucketResult>", "protocol"},
-		"the directory":    {"<ListBucketResult>" + key("d/") + key("d/a") + "</ListBucketResult>", "a"},
-		"dots":             {"<ListBucketResult><CommonPrefixes><Prefix>d/../</Prefix></CommonPrefixes>" + key("d/.") + "</ListBucketResult>", "! !"},
-		"two slashes":      {"<ListBucketResult><CommonPrefixes><Prefix>d//</Prefix></CommonPrefixes></ListBucketResult>", "/"},
-		"not encoded":      {"<ListBucketResult>" + key("d/a+%41") + "</ListBucketResult>", "a+%41"},
-		"encoded":          {"<ListBucketResult><EncodingType>url</EncodingType>" + key("d/a+%41") + "</ListBucketResult>", "a A"},
+		"many keys":        {"<ListBucketResult>" + strings.Repeat(key("d/a"), 1001) + last, "protocol"},
+		"a long key":       {"<ListBucketResult>" + key("d/"+strings.Repeat("x", 1<<20)) + last, "protocol"},
+		"deep":             {"<ListBucketResult>" + strings.Repeat("<a>", 100) + strings.Repeat("</a>", 100) + last, "protocol"},
+		"an entity":        {"<!DOCTYPE x [<!ENTITY a 'b'>]><ListBucketResult>" + key("d/&a;") + last, "protocol"},
+		"a bad encoding":   {"<ListBucketResult><EncodingType>url</EncodingType>" + key("d/%zz") + last, "protocol"},
+		"the directory":    {"<ListBucketResult>" + key("d/") + key("d/a") + last, "a"},
+		"dots":             {"<ListBucketResult><CommonPrefixes><Prefix>d/../</Prefix></CommonPrefixes>" + key("d/.") + last, "! !"},
+		"two slashes":      {"<ListBucketResult><CommonPrefixes><Prefix>d//</Prefix></CommonPrefixes>" + last, "/"},
+		"not encoded":      {"<ListBucketResult>" + key("d/a+%41") + last, "a+%41"},
+		"encoded":          {"<ListBucketResult><EncodingType>url</EncodingType>" + key("d/a+%41") + last, "a A"},
 	} {
 		s := &store{tree: tree(), override: func(w http.ResponseWriter, r *http.Request) bool {
 			w.Write([]byte(tt.text))

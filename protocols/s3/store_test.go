@@ -124,8 +124,10 @@ func (s *store) list(w http.ResponseWriter, r *http.Request) {
 	encode := func(s string) string { return s }
 	w.Header().Set("Content-Type", "application/xml")
 	fmt.Fprint(w, `<?xml version="1.0" encoding="UTF-8"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">`)
-	if from+len(page) < len(members) {
-		fmt.Fprintf(w, "<IsTruncated>true</IsTruncated><NextContinuationToken>%d</NextContinuationToken>", from+len(page))
+	more := from+len(page) < len(members)
+	fmt.Fprintf(w, "<IsTruncated>%t</IsTruncated>", more)
+	if more {
+		fmt.Fprintf(w, "<NextContinuationToken>%d</NextContinuationToken>", from+len(page))
 	}
 	if q.Get("encoding-type") == "url" {
 		encode = url.QueryEscape
