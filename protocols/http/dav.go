@@ -149,11 +149,11 @@ func (d *opener) properties(
 			self = r
 		}
 	}
-	switch {
-	case self == nil:
+	if self == nil {
 		return nil, nil, malformedListing(errors.New("it does not contain the resource"))
-	case self.status != "" && statusCode(self.status) != http.StatusOK:
-		return nil, nil, &fetch.Error{Code: fetch.ErrRefused, Reply: fetch.Reply{Text: self.status}}
+	}
+	if err := self.refusal(); err != nil {
+		return nil, nil, err
 	}
 	resp.Size, resp.ContentType = self.length(), self.mediaType()
 	resp.Validator = fetch.Validator{ETag: self.etag, ModTime: self.modTime()}

@@ -298,11 +298,28 @@ func (p *davProperties) mediaType() string {
 	return p.contentType
 }
 
+// refusal returns the error for a resource whose status is not 200. Status 507 says that the server lists
+// only some members of a collection (RFC 6578, section 3.6).
+func (r *davResource) refusal() error {
+	e := &fetch.Error{Code: fetch.ErrRefused, Reply: fetch.Reply{Text: r.status}}
+	switch code := statusCode(r.status); {
+	case r.status == "", code == http.StatusOK:
+		return nil
+	case code == http.StatusInsufficientStorage:
+		e.Code, e.Err = fetch.ErrTruncated, errors.New("the server lists only a part of the directory")
+	case code == http.StatusNotFound, code == http.StatusGone:
+		e.Code = fetch.ErrNotFound
+	}
+	return e
+}
+
 // davEntries yields the members of a collection whose URL is dir. Resources that are not in dir are
-// dropped. A multistatus without dir and without members is that of another collection.
+// dropped. A multistatus without dir and without members is that of another collection. If the server
+// refuses dir itself, its error follows the members.
 func davEntries(r io.Reader, dir uri.URI, idle time.Duration) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
 		within := false
+		var refused error
 		for r, err := range newMultistatus(r, idle).resources() {
 			if err != nil {
 				yield(fetch.Entry{}, err)
@@ -314,12 +331,18 @@ func davEntries(r io.Reader, dir uri.URI, idle time.Duration) iter.Seq2[fetch.En
 				yield(fetch.Entry{}, notCollection())
 				return
 			}
+			if isDir && refused == nil {
+				refused = r.refusal()
+			}
 			if isMember && !yield(e, nil) {
 				return
 			}
 		}
 		if !within {
-			yield(fetch.Entry{}, malformedListing(errors.New("it does not contain the directory")))
+			refused = malformedListing(errors.New("it does not contain the directory"))
+		}
+		if refused != nil {
+			yield(fetch.Entry{}, refused)
 		}
 	}
 }

@@ -126,6 +126,11 @@ func TestMultistatus(t *testing.T) {
 		"members that are gone or refused": {text: within(`<response><href>/d/a</href><status>HTTP/1.1 404 Not Found</status></response><response><href>/d/b</href><status>HTTP/1.1 403 Forbidden</status></response>`),
 			want: []string{`error "b: HTTP/1.1 403 Forbidden" `}},
 
+		"a directory that is refused": {text: `<multistatus xmlns="DAV:"><response><href>/d/</href><status>HTTP/1.1 403 Forbidden</status></response></multistatus>`, code: fetch.ErrRefused},
+		"a directory that is gone":    {text: `<multistatus xmlns="DAV:"><response><href>/d/</href><status>HTTP/1.1 404 Not Found</status></response></multistatus>`, code: fetch.ErrNotFound},
+		"some members of many": {text: `<multistatus xmlns="DAV:"><response><href>/d/</href><status>HTTP/1.1 507 Insufficient Storage</status><error><number-of-matches-within-limits/></error></response>` +
+			`<response><href>/d/a</href>` + oneFile + `</multistatus>`, want: []string{`object "a" dav://h/d/a`}, code: fetch.ErrTruncated},
+
 		"nothing":                   {code: fetch.ErrProtocol},
 		"another document":          {text: `<html><body/></html>`, code: fetch.ErrProtocol},
 		"another namespace":         {text: `<multistatus xmlns="DAV">` + oneDir + `</multistatus>`, code: fetch.ErrProtocol},
