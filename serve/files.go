@@ -2,8 +2,11 @@ package serve
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/urlget/urlget/internal/atomicfile"
 )
 
 // createFile writes a file that only the user may read. It fails if the file exists, and leaves no file
@@ -32,16 +35,8 @@ func replaceFile(name string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
-	if err != nil {
+	return atomicfile.Replace(name, 0o600, func(w io.Writer) error {
+		_, err := w.Write(text)
 		return err
-	}
-	if err := fill(tmp, text); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp.Name(), name); err != nil {
-		os.Remove(tmp.Name())
-		return err
-	}
-	return nil
+	})
 }

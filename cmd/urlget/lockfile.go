@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/internal/atomicfile"
 )
 
 // maxLockFile limits the size of a lock file, in bytes.
@@ -99,11 +99,11 @@ func (f *lockFile) rewrite() error {
 	if len(f.changed) == 0 {
 		return nil
 	}
-	name, err := filepath.EvalSymlinks(f.name)
+	info, err := os.Stat(f.name)
 	if err != nil {
 		return failure.File(err)
 	}
-	switch now, err := os.ReadFile(name); {
+	switch now, err := os.ReadFile(f.name); {
 	case err != nil:
 		return failure.File(err)
 	case !bytes.Equal(now, f.content):
@@ -117,24 +117,8 @@ func (f *lockFile) rewrite() error {
 		}
 		out.Write(line)
 	}
-	return failure.File(replaceFile(name, out.Bytes()))
-}
-
-// replaceFile atomically replaces a file, and keeps its mode.
-func replaceFile(name string, content []byte) error {
-	info, err := os.Stat(name)
-	if err != nil {
+	return failure.File(atomicfile.Replace(f.name, info.Mode().Perm(), func(w io.Writer) error {
+		_, err := out.WriteTo(w)
 		return err
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) // of no effect after the rename
-	_, err = tmp.Write(content)
-	err = errors.Join(err, tmp.Chmod(info.Mode().Perm()), tmp.Sync(), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), name)
-	}
-	return err
+	}))
 }

@@ -2,8 +2,8 @@ package main
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -11,6 +11,7 @@ import (
 
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/internal/atomicfile"
 )
 
 func warcIndexCommand(p *program) *cobra.Command {
@@ -32,19 +33,12 @@ func writeIndex(name string) error {
 	if err != nil {
 		return failure.File(err)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(name), ".cdxj-*")
-	if err != nil {
-		return failure.File(err)
-	}
-	defer os.Remove(tmp.Name())
-	defer tmp.Close()
-	out := bufio.NewWriter(tmp)
-	if err := warc.WriteIndex(out, f, filepath.Base(name)); err != nil {
-		return failure.File(fmt.Errorf("%s: %w", name, err))
-	}
-	mode := info.Mode().Perm() & 0o644 // the index has URLs and forms of the archive
-	if err := errors.Join(out.Flush(), tmp.Chmod(mode|0o200), tmp.Close()); err != nil {
-		return failure.File(err)
-	}
-	return failure.File(os.Rename(tmp.Name(), warc.IndexName(name)))
+	mode := info.Mode().Perm()&0o644 | 0o200 // the index has URLs and forms of the archive
+	return failure.File(atomicfile.Replace(warc.IndexName(name), mode, func(w io.Writer) error {
+		out := bufio.NewWriter(w)
+		if err := warc.WriteIndex(out, f, filepath.Base(name)); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return out.Flush()
+	}))
 }

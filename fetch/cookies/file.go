@@ -8,11 +8,12 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/urlget/urlget/internal/atomicfile"
 )
 
 // maxLine bounds a line of a file in bytes.
@@ -201,32 +202,10 @@ func (j *Jar) Changed() bool {
 // Save is Write to the file at path, which only its owner may read. It replaces the file atomically;
 // concurrent changes by another process are lost.
 func (j *Jar) Save(path string, session bool) error {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return &os.PathError{Op: "save", Path: path, Err: errors.New("not a regular file")}
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // with mode 0600
-	if err != nil {
-		if wrong := (*os.PathError)(nil); errors.As(err, &wrong) {
-			wrong.Path = path // the user does not know the temporary file
-		}
-		return err
-	}
-	j.mu.Lock()
-	j.changed = false
-	j.mu.Unlock()
-	err = j.Write(f, session)
-	if err == nil {
-		err = f.Sync()
-	}
-	err = cmp.Or(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return atomicfile.Replace(path, 0o600, func(w io.Writer) error {
+		j.mu.Lock()
+		j.changed = false
+		j.mu.Unlock()
+		return j.Write(w, session)
+	})
 }

@@ -1,7 +1,12 @@
 // Package filelock locks open files against other processes.
 package filelock
 
-import "syscall"
+import (
+	"errors"
+	"os"
+	"syscall"
+	"time"
+)
 
 // A File is an open file, such as an *os.File.
 type File interface {
@@ -16,3 +21,22 @@ func Try(f File) error { return try(f) }
 // Unlock unlocks f. Closing f also unlocks it, but not as long as a child process, which has not started
 // its program yet, has a copy of the descriptor.
 func Unlock(f File) { unlock(f) }
+
+// patience limits the wait of Guard for other processes.
+const patience = 5 * time.Second
+
+// Guard waits for the lock of the processes that change the file at path, and returns a function that
+// releases it. The lock is that of a file beside it, whose name ends with ".lock", because the file itself
+// may be replaced. After five seconds, or if no lock can be had, Guard returns without one.
+func Guard(path string) (unlock func()) {
+	f, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return func() {}
+	}
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if err := Try(f); err == nil || errors.Is(err, errors.ErrUnsupported) {
+			break
+		}
+	}
+	return func() { f.Close() }
+}

@@ -50,6 +50,7 @@ var layers = []layer{
 		{packages: "internal/drain"},
 		{packages: "internal/template"},
 		{packages: "internal/filelock"},
+		{packages: "internal/atomicfile"},
 		{packages: "internal/rlimit"},
 		{packages: "internal/unnamed", modules: []string{"golang.org/x/sys"}},
 		{packages: "internal/tun", modules: []string{"golang.org/x/sys"}},
@@ -76,13 +77,13 @@ var layers = []layer{
 	// fetch.Env instead. Drivers that need the code of others have their own row.
 	{"protocols", []row{
 		{packages: "fetch/message", modules: []string{"golang.org/x/net/html", "golang.org/x/text"}},
-		{packages: "fetch/cookies", modules: []string{"golang.org/x/net/publicsuffix"}},
+		{packages: "fetch/cookies", imports: []string{"internal/atomicfile"}, modules: []string{"golang.org/x/net/publicsuffix"}},
 		{packages: "internal/mailbox", imports: []string{"fetch/message"}, modules: []string{"go.etcd.io/bbolt"}},
 		{packages: "protocols/internal/mailsession", imports: append(kits[:len(kits):len(kits)], "fetch/message")},
 		{packages: "protocols/internal/httphead", imports: kits, modules: []string{"golang.org/x/net/http/httpguts"}},
 		{packages: "protocols/internal/*", imports: kits, purpose: "code shared by drivers of the same kind"},
 		{packages: "protocols/http/http3", imports: []string{"fetch", "internal/quoted", "protocols/internal/*"}, modules: []string{"github.com/quic-go/quic-go", "golang.org/x/net"}},
-		{packages: "protocols/http/hsts", imports: []string{"internal/quoted", "internal/filelock"}},
+		{packages: "protocols/http/hsts", imports: []string{"internal/quoted", "internal/atomicfile", "internal/filelock"}},
 		{packages: "protocols/http/...", imports: append(kit[:len(kit):len(kit)], "fetch/cookies"), modules: []string{"golang.org/x/net",
 			"github.com/dunglas/httpsfv", "github.com/andybalholm/brotli", "github.com/klauspost/compress"}},
 		{packages: "protocols/ipfs/...", imports: kit, modules: []string{"golang.org/x/crypto/blake2b"}},
@@ -138,7 +139,7 @@ var layers = []layer{
 		{packages: "archive/memento", imports: append(core[:len(core):len(core)], "internal/codec/weblink")},
 		{packages: "archive/replay", imports: append(core[:len(core):len(core)], "archive/warc", "archive/wacz", "archive/internal/*", "protocols/http")},
 		{packages: "serve", imports: append(core[:len(core):len(core)], "fetch/download", "fetch/uri/find", "fetch/links", "fetch/message",
-			"fetch/fetchhttp", "archive/replay", "internal/template", "internal/codec/gemtext", "internal/codec/marc"), modules: []string{"github.com/coder/websocket", "golang.org/x/net/html", "golang.org/x/text", "golang.org/x/time"}},
+			"fetch/fetchhttp", "archive/replay", "internal/atomicfile", "internal/filelock", "internal/template", "internal/codec/gemtext", "internal/codec/marc"), modules: []string{"github.com/coder/websocket", "golang.org/x/net/html", "golang.org/x/text", "golang.org/x/time"}},
 	}},
 
 	{"programs", []row{
@@ -147,7 +148,7 @@ var layers = []layer{
 		{packages: "cmd/urlget/internal/...", imports: append(public[:len(public):len(public)], "cmd/urlget/internal/...", "internal/interrupt", "internal/render"),
 			modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"},
 			purpose: "the parts of the command"},
-		{packages: "cmd/urlget", imports: append(public[:len(public):len(public)], "cmd/urlget/internal/...", "internal/drain", "internal/interrupt", "internal/render", "internal/filelock", "internal/rlimit", "internal/unnamed"), modules: []string{"github.com/spf13/cobra",
+		{packages: "cmd/urlget", imports: append(public[:len(public):len(public)], "cmd/urlget/internal/...", "internal/atomicfile", "internal/drain", "internal/interrupt", "internal/render", "internal/filelock", "internal/rlimit", "internal/unnamed"), modules: []string{"github.com/spf13/cobra",
 			"github.com/spf13/pflag", "github.com/youmark/pkcs8", "golang.org/x/crypto/ssh", "golang.org/x/net/html/charset", "golang.org/x/term", "golang.org/x/text/encoding", "software.sslmate.com/src/go-pkcs12"}},
 		{packages: "queue/cmd/urlget-queue", imports: append(allPublic[:len(allPublic):len(allPublic)], "internal/interrupt", "internal/render"), modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
 		{packages: "examples/...", imports: public, purpose: "small example programs"},

@@ -2,7 +2,6 @@ package hsts
 
 import (
 	"bufio"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urlget/urlget/internal/atomicfile"
 	"github.com/urlget/urlget/internal/filelock"
 )
 
@@ -23,9 +23,6 @@ const (
 	maxFile = 4 << 20
 	maxLine = 1 << 10
 )
-
-// lockTime limits the wait for other processes that save the same file.
-const lockTime = 5 * time.Second
 
 const heading = `# HSTS 1.0 Known Hosts database for GNU Wget.
 # Edit at your own risk.
@@ -117,7 +114,8 @@ func (s *Store) Save(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	defer lock(path + ".lock")()
+	// Without a lock, a host that another process adds at the same moment may be lost.
+	defer filelock.Guard(path)()
 	merged, err := readFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -128,7 +126,11 @@ func (s *Store) Save(path string) error {
 			all.set(name, s.hosts[name])
 		}
 	}
-	if err := replace(path, all.text()); err != nil {
+	err = atomicfile.Replace(path, 0o600, func(w io.Writer) error {
+		_, err := io.WriteString(w, all.text())
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	s.changed = nil
@@ -151,37 +153,4 @@ func (s *Store) text() string {
 		fmt.Fprintf(&b, "%s\t0\t%d\t%d\t%d\n", name, subdomains, h.created.Unix(), h.maxAge/time.Second)
 	}
 	return b.String()
-}
-
-// lock waits for the lock of other processes, and returns a function that releases it. Without a lock, a
-// host that another process adds at the same moment may be lost; the file stays complete.
-func lock(path string) (unlock func()) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return func() {}
-	}
-	for end := time.Now().Add(lockTime); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if err := filelock.Try(f); err == nil || errors.Is(err, errors.ErrUnsupported) {
-			break
-		}
-	}
-	return func() { f.Close() }
-}
-
-func replace(path, text string) error {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // with mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	if err = cmp.Or(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
 }
