@@ -141,16 +141,32 @@ func (h *history) update(u uri.URI, items []item, problem string) error {
 	return h.append(src.line())
 }
 
-func (h *history) changeSources(change func(*source)) error {
+// makeDue makes the next update retrieve all sources.
+func (h *history) makeDue() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, src := range h.sources {
+		src.updated = time.Time{}
+	}
+	return nil
+}
+
+func (h *history) readAll() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.load(); err != nil {
 		return err
 	}
+	var lines [][]byte
 	for _, src := range h.sources {
-		change(src)
+		src.known = maps.Clone(src.known) // the other one is shared with copies
+		for key, k := range src.known {
+			k.Read = true
+			src.known[key] = k
+		}
+		lines = append(lines, src.line())
 	}
-	return h.save()
+	return h.append(lines...)
 }
 
 // update retrieves the sources that are due. It calls progress for each, and ends all retrievals before it
@@ -270,18 +286,11 @@ func (s *Server) changeFollowing(w http.ResponseWriter, r *http.Request) {
 	if !parseForm(w, r, "form") {
 		return
 	}
-	err := s.history.changeSources(func(src *source) {
-		if !r.PostForm.Has("read") {
-			src.updated = time.Time{}
-			return
-		}
-		src.known = maps.Clone(src.known) // the other one is shared with copies
-		for key, k := range src.known {
-			k.Read = true
-			src.known[key] = k
-		}
-	})
-	s.afterChange(w, r, err, "/following")
+	change := s.history.makeDue
+	if r.PostForm.Has("read") {
+		change = s.history.readAll
+	}
+	s.afterChange(w, r, change(), "/following")
 }
 
 func (s *Server) setFollowed(w http.ResponseWriter, r *http.Request, on bool) {

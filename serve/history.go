@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/filelock"
 )
 
 const (
@@ -53,13 +55,20 @@ type history struct {
 	sources []*source // in the order in which the user followed them
 }
 
-// load reads the file once. Lines that cannot be parsed are ignored. If the file has many lines, it
-// is replaced by one with the latest.
+// load reads the file once.
 func (h *history) load() error {
 	if h.loaded || h.file == "" {
 		return nil
 	}
 	h.loaded = true
+	if err := h.read(); err != nil || h.lines <= 2*maxHistory {
+		return err
+	}
+	return h.rewrite(func(*history) {})
+}
+
+// read reads the file. Lines that cannot be parsed or are too long are ignored.
+func (h *history) read() error {
 	f, err := os.Open(h.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -71,32 +80,45 @@ func (h *history) load() error {
 	if info, err := f.Stat(); err == nil && info.Size() > maxHistoryFile {
 		f.Seek(-maxHistoryFile, io.SeekEnd)
 	}
-	in := bufio.NewScanner(f)
-	in.Buffer(nil, maxVisit)
-	for in.Scan() {
-		var line historyLine
-		if h.lines++; json.Unmarshal(in.Bytes(), &line) != nil {
-			continue
+	in := bufio.NewReaderSize(f, maxVisit)
+	for isRest := false; ; {
+		line, err := in.ReadSlice('\n')
+		if err == io.EOF && len(line) == 0 {
+			return nil
 		}
-		u, err := uri.Parse(line.URL)
-		from, bad := uri.Parse(line.From)
-		if err != nil || bad != nil || !u.IsAbs() {
-			continue
+		isLong := errors.Is(err, bufio.ErrBufferFull)
+		if err != nil && err != io.EOF && !isLong {
+			return err
 		}
-		a := address{url: u.WithoutPassword(), from: from, foreign: line.Foreign}
-		switch line.Follow {
-		case "":
-			h.push(visit{line.Title, a, line.Time})
-		case follows:
-			h.follow(&source{title: line.Title, address: a, since: line.Time, known: line.Items})
-		case unfollows:
-			h.unfollow(a.url)
+		if !isLong {
+			h.lines++
 		}
+		if !isLong && !isRest {
+			h.take(line)
+		}
+		isRest = isLong
 	}
-	if in.Err() != nil || h.lines > 2*maxHistory {
-		return errors.Join(in.Err(), h.save())
+}
+
+func (h *history) take(text []byte) {
+	var line historyLine
+	if json.Unmarshal(text, &line) != nil {
+		return
 	}
-	return nil
+	u, err := uri.Parse(line.URL)
+	from, bad := uri.Parse(line.From)
+	if err != nil || bad != nil || !u.IsAbs() {
+		return
+	}
+	a := address{url: u.WithoutPassword(), from: from, foreign: line.Foreign}
+	switch line.Follow {
+	case "":
+		h.push(visit{line.Title, a, line.Time})
+	case follows:
+		h.follow(&source{title: line.Title, address: a, since: line.Time, known: line.Items})
+	case unfollows:
+		h.unfollow(a.url)
+	}
 }
 
 // push appends a visit to the list. A page that is shown again is not listed twice.
@@ -122,48 +144,76 @@ func (h *history) add(v visit) error {
 	return h.append(v.line())
 }
 
-// append appends a line to the file, which is replaced by a shorter one if it is long.
-func (h *history) append(line []byte) error {
-	if h.file == "" {
+// append appends lines to the file, which is replaced by a shorter one if it is long. The file is also that
+// of other programs.
+func (h *history) append(lines ...[]byte) error {
+	if h.file == "" || len(lines) == 0 {
 		return nil
 	}
-	if h.lines++; h.lines > 2*maxHistory {
-		return h.save()
+	err := os.MkdirAll(filepath.Dir(h.file), 0o777)
+	if err == nil {
+		err = h.write(bytes.Join(lines, nil))
 	}
-	if err := os.MkdirAll(filepath.Dir(h.file), 0o777); err != nil {
+	if h.lines += len(lines); err != nil || h.lines <= 2*maxHistory {
 		return err
 	}
-	f, err := os.OpenFile(h.file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, historyFileMode)
+	return h.rewrite(func(*history) {})
+}
+
+func (h *history) write(text []byte) error {
+	defer filelock.Guard(h.file)()
+	f, err := os.OpenFile(h.file, os.O_RDWR|os.O_APPEND|os.O_CREATE, historyFileMode)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(line)
+	var last [1]byte
+	if size, err := f.Seek(0, io.SeekEnd); err == nil && size > 0 {
+		if f.ReadAt(last[:], size-1); last[0] != '\n' { // a program was killed while it wrote
+			text = append([]byte{'\n'}, text...)
+		}
+	}
+	_, err = f.Write(text)
 	return errors.Join(err, f.Chmod(historyFileMode), f.Close())
 }
 
 func (v visit) line() []byte { return historyLine{Title: v.title}.at(v.time, v.address) }
 
+// at returns the line, or nothing if it would be too long to be read.
 func (l historyLine) at(t time.Time, a address) []byte {
 	l.Time, l.URL, l.From, l.Foreign = t.UTC(), a.url.String(), a.from.String(), a.foreign
 	text, err := json.Marshal(l)
 	if err != nil {
 		panic(err) // all fields are text, times and marks
 	}
+	if len(text) >= maxVisit {
+		return nil
+	}
 	return append(text, '\n')
 }
 
-func (h *history) save() error {
-	if h.file == "" {
+// rewrite replaces the file by what change leaves of the history in it. It reads the file for this, because
+// other programs write to it too.
+func (h *history) rewrite(change func(all *history)) error {
+	defer filelock.Guard(h.file)()
+	all := &history{file: h.file}
+	if err := all.read(); err != nil {
+		return err
+	}
+	change(all)
+	h.lines = len(all.list) + len(all.sources)
+	if h.lines == 0 {
+		if err := os.Remove(h.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 		return nil
 	}
 	var text []byte
-	for _, v := range h.list {
+	for _, v := range all.list {
 		text = append(text, v.line()...)
 	}
-	for _, src := range h.sources { // last, because the beginning of a long file is not read
+	for _, src := range all.sources { // last, because the beginning of a long file is not read
 		text = append(text, src.line()...)
 	}
-	h.lines = len(h.list) + len(h.sources)
 	return replaceFile(h.file, text)
 }
 
@@ -181,21 +231,18 @@ func (h *history) clear() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	err := h.load()
+	h.forget()
+	if h.file == "" || err != nil {
+		return err
+	}
+	return h.rewrite((*history).forget)
+}
+
+func (h *history) forget() {
 	h.list = nil
 	for _, src := range h.sources {
 		src.known = nil
 	}
-	if h.file == "" || err != nil {
-		return err
-	}
-	if len(h.sources) > 0 {
-		return h.save()
-	}
-	h.lines = 0
-	if err := os.Remove(h.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }
 
 type visitRow struct{ Title, URL, Link string }

@@ -69,3 +69,77 @@ func TestHistoryFilesAreShortened(t *testing.T) {
 		t.Errorf("the file has %d lines", strings.Count(string(short), "\n"))
 	}
 }
+
+func visitLine(url string) string {
+	return `{"time":"2026-01-02T03:04:05Z","url":"` + url + `","title":"x"}` + "\n"
+}
+
+func TestDamagedHistoriesLoseNoOtherLine(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]string{
+		"a long line":        visitLine("ftp://h.example/" + strings.Repeat("&", 1<<20)),
+		"a line that is cut": `{"time":"2026-01-02T0`,
+		"NULs":               strings.Repeat("\x00", 4096) + "\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "history")
+			keep := func(o *serve.Options, _ *fetch.Options) { o.History = file }
+			before, after := visitLine("ftp://h.example/before"), visitLine("ftp://h.example/after")
+			if strings.HasSuffix(damage, "\n") {
+				damage += after
+			}
+			if err := os.WriteFile(file, []byte(before+damage), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			u := start(t, keep)
+			u.open("data:,one")
+			text, err := os.ReadFile(file)
+			if err != nil || !strings.HasPrefix(string(text), before+damage) {
+				t.Errorf("the lines of before are gone: %.1000q, %v", text, err)
+			}
+			want := []string{"ftp://h.example/before", "data:,one"}
+			if strings.HasSuffix(damage, "\n") {
+				want = append(want, "ftp://h.example/after")
+			}
+			start(t, keep).get("/history").want(t, http.StatusOK, want...)
+		})
+	}
+}
+
+// TestLongURLsAreNoLinesOfTheHistory visits a URL whose characters take six times as much space in JSON.
+func TestLongURLsAreNoLinesOfTheHistory(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "history")
+	keep := func(o *serve.Options, _ *fetch.Options) { o.History = file }
+	u := start(t, keep)
+	u.open("data:,one")
+	u.open("data:," + strings.Repeat("&", 40_000))
+	u.open("data:,two")
+	start(t, keep).get("/history").want(t, http.StatusOK, "data:,one", "data:,two")
+	if text, err := os.ReadFile(file); err != nil || strings.Count(string(text), "\n") != 2 {
+		t.Errorf("the file is %.1000q, %v", text, err)
+	}
+}
+
+func TestTwoProgramsKeepOneHistory(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file, marks := filepath.Join(dir, "history"), filepath.Join(dir, "bookmarks")
+	keep := func(o *serve.Options, _ *fetch.Options) { o.History, o.Bookmarks = file, marks }
+	if err := os.WriteFile(file, []byte(strings.Repeat(visitLine("ftp://h.example/old"), 1999)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first, second := start(t, keep), start(t, keep)
+	first.get("/history")
+	second.get("/history")                         // both have read the file
+	for _, page := range []string{"a", "b", "c"} { // each shortens the file
+		first.open("data:,first-" + page)
+		second.open("data:,second-" + page)
+	}
+	start(t, keep).get("/history").want(t, http.StatusOK,
+		"data:,first-a", "data:,first-b", "data:,first-c", "data:,second-a", "data:,second-b", "data:,second-c")
+	if text, _ := os.ReadFile(file); strings.Count(string(text), "\n") > 1000 {
+		t.Errorf("the file has %d lines", strings.Count(string(text), "\n"))
+	}
+}

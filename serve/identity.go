@@ -25,6 +25,7 @@ import (
 	"unicode"
 
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/filelock"
 )
 
 const (
@@ -163,6 +164,7 @@ func (i *identities) uses() (map[uri.Origin]string, error) {
 func (i *identities) use(server uri.Origin, name string) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	defer filelock.Guard(filepath.Join(i.dir, usesFile))()
 	uses, err := i.uses()
 	if err != nil {
 		return err

@@ -9,11 +9,13 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/filelock"
 )
 
 const (
@@ -132,6 +134,10 @@ func (b *bookmarks) change(f func([]byte) []byte) error {
 	if b.file == "" {
 		return errors.New("no bookmarks file is configured")
 	}
+	if err := os.MkdirAll(filepath.Dir(b.file), 0o777); err != nil {
+		return err
+	}
+	defer filelock.Guard(b.file)()
 	text, err := b.read()
 	if err != nil {
 		return err
