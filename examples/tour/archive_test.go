@@ -122,10 +122,11 @@ func TestReplayOfTour(t *testing.T) {
 		add(fetch.OpStat, u)
 		add(fetch.OpList, u)
 	}
+	refused := refusedAddr(t)
 	for _, absent := range []uri.URI{at("http", "/absent"), at("https", "/absent"), at("ftp", "/absent"), at("gopher", "/0/absent"),
 		at("gemini", "/absent"), at("tftp", "/absent"), at("finger", "/absent"), at("dict", "/d:absent"), at("nntp", "/absent/1"),
 		at("prospero", "//absent"), at("cso", "/absent"), uri.MustParse("mid:absent@example.org"), uri.MustParse("file:///absent"),
-		uri.MustParse("http://" + refusedAddr(t) + "/"), uri.MustParse("gopher://" + refusedAddr(t) + "/"), uri.MustParse("http://127.0.0.1:1/")} {
+		uri.MustParse("http://" + refused + "/"), uri.MustParse("gopher://" + refused + "/"), uri.MustParse("http://127.0.0.1:1/")} {
 		add(fetch.OpGet, absent)
 	}
 	add(fetch.OpDial, at("telnet", "/"))
@@ -242,14 +243,19 @@ func replayed(t *testing.T, v *site, file string, requests []*fetch.Request, liv
 	}
 }
 
-// refusedAddr returns an address that refuses connections.
+// refusedAddr returns an address that refuses connections until the test ends: that of a connected client.
 func refusedAddr(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Cleanup(func() { l.Close() })
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c.LocalAddr().String()
 }
 
 // clientWith returns a client with changed options.

@@ -15,6 +15,7 @@ import (
 // TestRetrievalsOverAFailingNetwork drops and duplicates each datagram in turn. Nothing is parallel, because
 // an abandoned transfer may continue to a port that another client uses.
 func TestRetrievalsOverAFailingNetwork(t *testing.T) {
+	patient := With(Options{First: 20 * time.Millisecond, Tries: 1000}) // each trial must end well
 	tree := fstest.MapFS{"long": {Data: []byte(strings.Repeat("0123456789", 3000))}, "short": {Data: []byte("x")}, "empty": {}}
 	for name, server := range map[string]tftpd.Options{
 		"options":    {},
@@ -28,7 +29,7 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 				fetchtest.RunFailures(t, fetchtest.Failures{Datagrams: true,
 					Codes: []fetch.Code{fetch.ErrProtocol}, // an abandoned transfer may continue to a reused port
 					Try: func(t testing.TB, o *fetch.Options) ([]byte, error) {
-						c := fetch.New(o, quick)
+						c := fetch.New(o, patient)
 						defer c.Close()
 						body, err := drive.Read(c.Get(t.Context(), s.URL+"/"+file))
 						return []byte(body), err

@@ -192,7 +192,7 @@ func (t *transfer) await(patience time.Duration) (uint16, error) {
 }
 
 // maxRepeats limits the retransmissions of a packet.
-const maxRepeats = 30
+const maxRepeats = 100
 
 func (t *transfer) run() {
 	content, err := fs.ReadFile(t.s.opts.Tree, strings.Trim(t.request.File, "/"))
