@@ -10,7 +10,6 @@ package cso
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -60,10 +59,10 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 
 func command(u uri.URI) (string, error) {
 	if u.Host() == "" {
-		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL has no host")}
+		return "", fetch.ErrURL.Errorf("the URL has no host")
 	}
 	if _, ok := u.User(); ok {
-		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("a cso URL cannot have a user name")}
+		return "", fetch.ErrURL.Errorf("a cso URL cannot have a user name")
 	}
 	words := u.URLPath()
 	if query, ok := u.Query(); ok && strings.Trim(u.Path(), "/") == "" {

@@ -1,8 +1,6 @@
 package cso
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"strconv"
@@ -42,8 +40,7 @@ type reply struct {
 	text   string
 }
 
-var errMalformed = &fetch.Error{Code: fetch.ErrProtocol,
-	Err: errors.New("malformed reply: not from a CSO name server")}
+var errMalformed = fetch.ErrProtocol.Errorf("malformed reply: not from a CSO name server")
 
 func parseReply(line string) (reply, bool) {
 	var r reply
@@ -128,8 +125,7 @@ func (b *replies) begin(conn *fetch.Conn) error {
 		}
 		return nil
 	}
-	return &fetch.Error{Code: fetch.ErrProtocol,
-		Err: errors.New("the server sent too many preliminary replies")}
+	return fetch.ErrProtocol.Errorf("the server sent too many preliminary replies")
 }
 
 // readRefusal reads the replies that explain why a query is refused, one line per cause, up to the
@@ -149,7 +145,7 @@ func (b *replies) readRefusal(first reply) error {
 			reasons += "; " + rep.text
 		}
 	}
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server sent too many error replies")}
+	return fetch.ErrProtocol.Errorf("the server sent too many error replies")
 }
 
 // next reads a reply and stores its line in rest.
@@ -219,8 +215,8 @@ func entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
 			}
 			rec.Record = rep.record
 			if size += len(line) + 50; size > maxRecord {
-				yield(fetch.Entry{}, &fetch.Error{Code: fetch.ErrProtocol,
-					Err: fmt.Errorf("the record is larger than %d bytes", maxRecord)})
+				yield(fetch.Entry{}, fetch.ErrProtocol.Errorf("the record is larger than %d bytes",
+					maxRecord))
 				return
 			}
 			rec.add(rep)

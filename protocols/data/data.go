@@ -49,8 +49,7 @@ func (opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, er
 	if r := req.Range; !r.IsZero() && (req.IfChanged.IsZero() || req.IfChanged.ETag == constant) {
 		total := int64(len(content))
 		if r.Offset < 0 || r.Length < 0 || r.Offset >= total {
-			return nil, &fetch.Error{Code: fetch.ErrRange,
-				Err: fmt.Errorf("the content has %d bytes", total)}
+			return nil, fetch.ErrRange.Errorf("the content has %d bytes", total)
 		}
 		content = content[r.Offset:]
 		if r.Length > 0 {

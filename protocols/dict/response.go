@@ -146,8 +146,7 @@ func (a *response) nextDefinition() error {
 		case reply.Code == replyOK && a.count < a.query.n:
 			return a.errNoSuch()
 		case reply.Code == replyOK && a.count > 0 && a.count < a.announced:
-			return &fetch.Error{Code: fetch.ErrProtocol,
-				Err: fmt.Errorf("received %d of %d definitions", a.count, a.announced)}
+			return fetch.ErrProtocol.Errorf("received %d of %d definitions", a.count, a.announced)
 		case reply.Code == replyOK:
 			return io.EOF
 		case reply.Code != replyDefinition:

@@ -34,7 +34,7 @@ type query struct {
 func parseURL(u uri.URI) (query, error) {
 	q := query{host: strings.TrimSuffix(u.HostPort(port), ":2628"), database: "!", strategy: "."}
 	if u.Host() == "" {
-		return q, malformed("the URL has no host")
+		return q, fetch.ErrURL.Errorf("the URL has no host")
 	}
 	login, _ := u.User()
 	user, mechanism, _ := strings.Cut(login, ";")
@@ -74,11 +74,11 @@ func parseURL(u uri.URI) (query, error) {
 		return q, &fetch.Error{Code: fetch.ErrNeedSearch,
 			Hint: "add a word, as in dict://" + q.host + "/" + parts[0] + ":WORD:" + q.database}
 	case !isAtom(q.database):
-		return q, malformed("%q cannot be the name of a database", q.database)
+		return q, fetch.ErrURL.Errorf("%q cannot be the name of a database", q.database)
 	case !isAtom(q.strategy):
-		return q, malformed("%q cannot be the name of a strategy", q.strategy)
+		return q, fetch.ErrURL.Errorf("%q cannot be the name of a strategy", q.strategy)
 	case len(q.command())+len("\r\n") > maxCommand:
-		return q, malformed("the word is too long for a command")
+		return q, fetch.ErrURL.Errorf("the word is too long for a command")
 	}
 	return q, nil
 }
@@ -92,20 +92,16 @@ func (q *query) fill(values []string, fields []*string) error {
 		case i < len(fields):
 			*fields[i] = value
 		case i > len(fields):
-			return malformed("too many colons")
+			return fetch.ErrURL.Errorf("too many colons")
 		default:
 			n, err := strconv.ParseUint(value, 10, 31)
 			if err != nil || n == 0 {
-				return malformed("%q is not a number from 1", value)
+				return fetch.ErrURL.Errorf("%q is not a number from 1", value)
 			}
 			q.n = int(n)
 		}
 	}
 	return nil
-}
-
-func malformed(format string, args ...any) error {
-	return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
 }
 
 func (q query) command() string {

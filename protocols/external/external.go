@@ -5,7 +5,6 @@ package external
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"iter"
 	"os/exec"
@@ -133,11 +132,11 @@ func (p *process) response(
 			return nil, err
 		}
 	}
-	return nil, violation(fmt.Sprintf("the header exceeds %d lines", maxHeaderLines))
+	return nil, violation("the header exceeds %d lines", maxHeaderLines)
 }
 
-func violation(text string) error {
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the external driver: %s", text)}
+func violation(format string, args ...any) error {
+	return fetch.ErrProtocol.Errorf("the external driver: "+format, args...)
 }
 
 // header parses one header line into resp. Unknown fields are kept for the caller.
@@ -145,7 +144,7 @@ func header(resp *fetch.Response, line string) error {
 	name, value, ok := strings.Cut(line, ":")
 	value = strings.TrimSpace(value)
 	if !ok {
-		return violation(fmt.Sprintf("malformed header line %q", line))
+		return violation("malformed header line %q", line)
 	}
 	switch strings.ToLower(name) {
 	case "content-type":
@@ -153,13 +152,13 @@ func header(resp *fetch.Response, line string) error {
 	case "size", "content-length":
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || n < 0 {
-			return violation(fmt.Sprintf("invalid size %q", value))
+			return violation("invalid size %q", value)
 		}
 		resp.Size = n
 	case "last-modified":
 		t, err := time.Parse(time.RFC3339, value)
 		if err != nil {
-			return violation(fmt.Sprintf("invalid RFC 3339 time %q", value))
+			return violation("invalid RFC 3339 time %q", value)
 		}
 		resp.ModTime = t
 	case "etag":
@@ -173,7 +172,7 @@ func header(resp *fetch.Response, line string) error {
 	case "location":
 		u, err := uri.Parse(value)
 		if err != nil {
-			return violation(fmt.Sprintf("invalid URL %q", value))
+			return violation("invalid URL %q", value)
 		}
 		resp.Location = append(resp.Location, u)
 	default:
@@ -219,7 +218,7 @@ func entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
 			}
 			u, err := uri.Parse(line)
 			if err != nil || !u.IsAbs() {
-				yield(fetch.Entry{}, violation(fmt.Sprintf("%q is not an absolute URL", line)))
+				yield(fetch.Entry{}, violation("%q is not an absolute URL", line))
 				return
 			}
 			if name == "" {

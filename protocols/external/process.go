@@ -74,7 +74,7 @@ func start(ctx context.Context, program string, req *fetch.Request, idle time.Du
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("start the external driver: %w", err)}
+		return nil, fetch.ErrFile.Errorf("start the external driver: %w", err)
 	}
 	p.wait = sync.OnceValue(p.outcome)
 	return p, nil
@@ -104,7 +104,7 @@ func (p *process) outcome() error {
 			Err:   fmt.Errorf("the external driver failed: %v", exit),
 			Reply: fetch.Reply{Text: p.stderr.lastLine()}}
 	}
-	return &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("the external driver: %w", err)}
+	return fetch.ErrServer.Errorf("the external driver: %w", err)
 }
 
 // codes has the classes of errors by exit status. Programs use the same statuses as urlget.

@@ -155,8 +155,7 @@ func (d *opener) checkType(info fs.FileInfo) error {
 	if mode.IsRegular() || mode.IsDir() || d.Devices && mode.Type()&fs.ModeSocket == 0 {
 		return nil
 	}
-	return &fetch.Error{Code: fetch.ErrRefused,
-		Err: fmt.Errorf("%s, neither a file nor a directory", kind(mode))}
+	return fetch.ErrRefused.Errorf("%s, neither a file nor a directory", kind(mode))
 }
 
 func kind(mode fs.FileMode) string {
@@ -186,7 +185,7 @@ func explain(err error) error {
 	case errors.Is(err, fs.ErrPermission), !errors.As(err, &errno): // or outside the root
 		return &fetch.Error{Code: fetch.ErrRefused, Err: pe.Err}
 	}
-	return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s: %w", pe.Op, pe.Err)}
+	return fetch.ErrFile.Errorf("%s: %w", pe.Op, pe.Err)
 }
 
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {

@@ -13,7 +13,6 @@ package finger
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -65,10 +64,10 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 
 func query(u uri.URI) (string, error) {
 	if u.Host() == "" {
-		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL has no host")}
+		return "", fetch.ErrURL.Errorf("the URL has no host")
 	}
 	if _, ok := u.Password(); ok {
-		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("a finger URL cannot have a password")}
+		return "", fetch.ErrURL.Errorf("a finger URL cannot have a password")
 	}
 	query, err := uri.Unescape(u.URLPath())
 	if err != nil {
@@ -80,8 +79,7 @@ func query(u uri.URI) (string, error) {
 	}
 	if user, ok := u.User(); ok {
 		if query != "" {
-			return "", &fetch.Error{Code: fetch.ErrURL,
-				Err: errors.New("a user both before and after the host")}
+			return "", fetch.ErrURL.Errorf("a user both before and after the host")
 		}
 		query = user
 	}

@@ -98,8 +98,8 @@ func (b *transferBody) readLast(p []byte) (int, error) {
 // notRestarted returns the error for a number of bytes that shows that the body does not begin at the
 // offset.
 func (b *transferBody) notRestarted() error {
-	return &fetch.Error{Code: fetch.ErrRange,
-		Err: fmt.Errorf("%w: it did not send the %d bytes after the offset", errRestartIgnored, b.size)}
+	return fetch.ErrRange.Errorf("%w: it did not send the %d bytes after the offset", errRestartIgnored,
+		b.size)
 }
 
 func (b *transferBody) state() error {

@@ -70,7 +70,7 @@ func (c *control) greeting() error {
 			return refusal(greeting, r)
 		}
 	}
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server's greeting does not end")}
+	return fetch.ErrProtocol.Errorf("the server's greeting does not end")
 }
 
 // protect starts TLS on the connection. Data connections resume its session, because servers

@@ -1,7 +1,6 @@
 package ftp
 
 import (
-	"fmt"
 	"io"
 	"iter"
 	"strings"
@@ -105,15 +104,13 @@ func (t *task) entries(r io.Reader, contentType string) iter.Seq2[fetch.Entry, e
 		case failed != nil:
 			yield(fetch.Entry{}, failed)
 		case t.kind == match && !found:
-			yield(fetch.Entry{}, &fetch.Error{Code: fetch.ErrNotFound,
-				Err: fmt.Errorf("no name matches %q", t.url.Name)})
+			yield(fetch.Entry{}, fetch.ErrNotFound.Errorf("no name matches %q", t.url.Name))
 		}
 	}
 }
 
 func notRead(line string) error {
-	e := &fetch.Error{Code: fetch.ErrServer,
-		Err: fmt.Errorf("the directory was not read completely: %s", line)}
+	e := fetch.ErrServer.Errorf("the directory was not read completely: %s", line)
 	if contains(strings.ToLower(line), []string{"denied", "not permitted"}) {
 		e.Code = fetch.ErrRefused
 	}

@@ -90,8 +90,7 @@ func parse(u uri.URI) (request, error) {
 
 func (r request) check() error {
 	if n := len(r.url) + len(r.query); n > maxURL {
-		return &fetch.Error{Code: fetch.ErrURL,
-			Err: fmt.Errorf("the URL has %d bytes, the limit is %d", n, maxURL)}
+		return fetch.ErrURL.Errorf("the URL has %d bytes, the limit is %d", n, maxURL)
 	}
 	return wire.CheckLine(r.url + r.query)
 }

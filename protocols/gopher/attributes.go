@@ -1,7 +1,6 @@
 package gopher
 
 import (
-	"errors"
 	"io"
 	"iter"
 	"net/textproto"
@@ -23,8 +22,7 @@ type Attribute struct {
 	Lines []string `json:"lines,omitempty"` // without the space
 }
 
-var errAttributes = &fetch.Error{Code: fetch.ErrProtocol,
-	Err: errors.New("the attributes of an item are too long")}
+var errAttributes = fetch.ErrProtocol.Errorf("the attributes of an item are too long")
 
 type attributes struct {
 	list []Attribute

@@ -2,7 +2,6 @@ package gopher
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -48,7 +47,7 @@ func (c *conn) failure() error {
 // failureIn returns the error in a line, or nil. Most servers send an item of type 3. Old ones send
 // one of type 0 with host "error.host" and port 1. Gophernicus sends a text.
 func failureIn(line string) error {
-	e := &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("the server returned an error")}
+	e := fetch.ErrNotFound.Errorf("the server returned an error")
 	title, item := parseItem(line)
 	switch {
 	case strings.Count(line, "\t") >= 3 &&

@@ -151,22 +151,19 @@ func (d *opener) redirect(req *fetch.Request, g uri.Gopher) (uri.URI, error) {
 			Err:  fmt.Errorf("an item of type %c is a session", g.Type),
 			Hint: "open " + session.Redacted()}
 	case g.Type == 'i' || g.Type == '3':
-		return uri.URI{}, &fetch.Error{Code: fetch.ErrNotRetrievable,
-			Err: fmt.Errorf("an item of type %c is a line of a menu", g.Type)}
+		return uri.URI{}, fetch.ErrNotRetrievable.Errorf("an item of type %c is a line of a menu", g.Type)
 	case req.Op == fetch.OpList && !isMenu(typ.media):
-		return uri.URI{}, &fetch.Error{Code: fetch.ErrNotRetrievable,
-			Err: fmt.Errorf("not a menu: %w", errors.ErrUnsupported)}
+		return uri.URI{}, fetch.ErrNotRetrievable.Errorf("not a menu: %w", errors.ErrUnsupported)
 	case g.Type == '7' && g.Search == "" && typ.media != attributesMedia &&
 		(req.Op != fetch.OpStat || !needsAttributes(req, g)):
 		return uri.URI{}, &fetch.Error{Code: fetch.ErrNeedSearch,
 			Hint: "add the words after a tab: " + searchExample(req.URL)}
 	// Only a form in a URL is sent as several lines, which another server might execute.
 	case g.Form != nil && !req.From.IsZero():
-		return uri.URI{}, &fetch.Error{Code: fetch.ErrPolicy,
-			Err: fmt.Errorf("%s links to a form that is already filled in", req.From.Redacted())}
+		return uri.URI{}, fetch.ErrPolicy.Errorf("%s links to a form that is already filled in",
+			req.From.Redacted())
 	case g.Form != nil && d.env.ForeignRequest(req):
-		return uri.URI{}, &fetch.Error{Code: fetch.ErrPolicy,
-			Err: errors.New("an untrusted request may not fill in a form")}
+		return uri.URI{}, fetch.ErrPolicy.Errorf("an untrusted request may not fill in a form")
 	}
 	return uri.URI{}, nil
 }
@@ -186,8 +183,7 @@ func (d *opener) item(ctx context.Context, req *fetch.Request, g uri.Gopher) (*f
 		}
 		changed = modTime(list)
 		if known := req.IfChanged.ModTime; !known.IsZero() && !changed.IsZero() && !changed.After(known) {
-			return nil, &fetch.Error{Code: fetch.ErrNotModified,
-				Err: errors.New("not modified according to the attributes")}
+			return nil, fetch.ErrNotModified.Errorf("not modified according to the attributes")
 		}
 		if g.Plus, data, err = planRequest(req, list); err != nil {
 			return nil, err
@@ -248,8 +244,7 @@ func planRequest(req *fetch.Request, list []Attribute) (plus string, data block,
 			return "", data, formError(form, err)
 		}
 	case req.Form != nil:
-		return "", data, &fetch.Error{Code: fetch.ErrNotRetrievable,
-			Err: errors.New("the item has no form to fill in")}
+		return "", data, fetch.ErrNotRetrievable.Errorf("the item has no form to fill in")
 	}
 	return plus, data, nil
 }

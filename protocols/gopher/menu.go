@@ -1,7 +1,6 @@
 package gopher
 
 import (
-	"errors"
 	"io"
 	"iter"
 	"strings"
@@ -84,8 +83,8 @@ func (m *menu) entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
 			}
 		}
 		if read > 0 && items == 0 {
-			yield(fetch.Entry{}, &fetch.Error{Code: fetch.ErrProtocol,
-				Err: errors.New("the response is not a menu: none of its lines is an item")})
+			yield(fetch.Entry{}, fetch.ErrProtocol.Errorf(
+				"the response is not a menu: none of its lines is an item"))
 		}
 	}
 }

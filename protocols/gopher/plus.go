@@ -95,8 +95,8 @@ func parseHeader(line string) (header, bool, error) {
 		h.size = untilClose
 	default:
 		if len(number) > maxDigits && strings.Trim(number, "0123456789") == "" {
-			return header{}, false, &fetch.Error{Code: fetch.ErrProtocol,
-				Err: fmt.Errorf("the announced size is too large: %.30s bytes", number)}
+			return header{}, false, fetch.ErrProtocol.Errorf("the announced size is too large: %.30s bytes",
+				number)
 		}
 		n, err := strconv.ParseUint(number, 10, 62)
 		if err != nil {

@@ -90,8 +90,7 @@ func (d *opener) readHeader(c *conn, g uri.Gopher) (itemType, header, error) {
 		return itemType{}, plain, &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
 			Err: errors.New("the server closed the connection without a response")}
 	}
-	return itemType{}, plain, &fetch.Error{Code: fetch.ErrNotRetrievable,
-		Err: errors.New("the server has no Gopher+ attributes")}
+	return itemType{}, plain, fetch.ErrNotRetrievable.Errorf("the server has no Gopher+ attributes")
 }
 
 // head peeks at the first bytes after the header. It returns at least one byte unless the content

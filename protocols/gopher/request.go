@@ -1,7 +1,6 @@
 package gopher
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -31,7 +30,7 @@ func formData(g uri.Gopher) block {
 // a search item, where servers always expect them. A form adds the flag for following data.
 func newRequest(g uri.Gopher, data block) (request, error) {
 	if strings.Contains(g.Plus, "\t") {
-		return request{}, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("a tab in the Gopher+ string")}
+		return request{}, fetch.ErrURL.Errorf("a tab in the Gopher+ string")
 	}
 	line := g.Selector
 	if g.Search != "" || g.Type == '7' && g.Plus != "" {

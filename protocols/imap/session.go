@@ -178,9 +178,8 @@ func (s *session) examine(t *target, force bool) error {
 		s.mailbox = name
 	}
 	if t.validity != 0 && t.validity != s.validity {
-		return &fetch.Error{Code: fetch.ErrNotFound,
-			Err: fmt.Errorf("the UIDVALIDITY of the mailbox is %d, which is not the one in the URL",
-				s.validity)}
+		return fetch.ErrNotFound.Errorf(
+			"the UIDVALIDITY of the mailbox is %d, which is not the one in the URL", s.validity)
 	}
 	return nil
 }

@@ -60,14 +60,10 @@ func parse(u uri.URI) (*target, error) {
 			return nil, err
 		}
 		if t.search == "" || len(t.search) > maxName || strings.HasSuffix(t.search, "}") {
-			return nil, urlError("the search is empty, too long or ends in a literal")
+			return nil, fetch.ErrURL.Errorf("the search is empty, too long or ends in a literal")
 		}
 	}
 	return t, t.parsePath(u.Path())
-}
-
-func urlError(format string, args ...any) error {
-	return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
 }
 
 func (t *target) parsePath(path string) error {
@@ -85,7 +81,7 @@ func (t *target) parsePath(path string) error {
 		return err
 	}
 	if len(t.mailbox) > maxName || !utf8.ValidString(t.mailbox) {
-		return urlError("the mailbox name is too long or not valid UTF-8")
+		return fetch.ErrURL.Errorf("the mailbox name is too long or not valid UTF-8")
 	}
 	if t.validity, err = parseNumber("UIDVALIDITY", validity); err != nil {
 		return err
@@ -94,7 +90,7 @@ func (t *target) parsePath(path string) error {
 		return err
 	}
 	if t.section = strings.ToUpper(section); !isSection(t.section) {
-		return urlError("%q is not a part of a message", section)
+		return fetch.ErrURL.Errorf("%q is not a part of a message", section)
 	}
 	if partial != "" {
 		if t.partial, err = parsePartial(partial); err != nil {
@@ -103,11 +99,11 @@ func (t *target) parsePath(path string) error {
 	}
 	switch {
 	case t.mailbox == "" && (t.uid != 0 || t.validity != 0 || t.search != ""):
-		return urlError("the URL has no mailbox")
+		return fetch.ErrURL.Errorf("the URL has no mailbox")
 	case t.uid == 0 && (section != "" || partial != ""):
-		return urlError("the URL has a part but no message")
+		return fetch.ErrURL.Errorf("the URL has a part but no message")
 	case t.uid != 0 && t.search != "":
-		return urlError("a message cannot be searched")
+		return fetch.ErrURL.Errorf("a message cannot be searched")
 	}
 	return nil
 }
@@ -140,7 +136,7 @@ func cutParam(path, name string) (before, value string, err error) {
 	}
 	value, err = uri.Unescape(path[i+len(name):])
 	if err == nil && value == "" {
-		err = urlError("%s has no value", strings.Trim(name, "/;="))
+		err = fetch.ErrURL.Errorf("%s has no value", strings.Trim(name, "/;="))
 	}
 	return path[:i], value, err
 }
@@ -151,7 +147,7 @@ func parseNumber(name, value string) (uint32, error) {
 	}
 	n, err := strconv.ParseUint(value, 10, 32)
 	if err != nil || n == 0 {
-		return 0, urlError("%q is not a valid %s", value, name)
+		return 0, fetch.ErrURL.Errorf("%q is not a valid %s", value, name)
 	}
 	return uint32(n), nil
 }
@@ -167,7 +163,7 @@ func parsePartial(value string) (fetch.Range, error) {
 		}
 	}
 	if err != nil || o < 0 || l < 0 || o > math.MaxUint32 || l > math.MaxUint32 {
-		return fetch.Range{}, urlError("%q is not a byte range", value)
+		return fetch.Range{}, fetch.ErrURL.Errorf("%q is not a byte range", value)
 	}
 	return fetch.Range{Offset: o, Length: l}, nil
 }

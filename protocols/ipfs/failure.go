@@ -8,17 +8,17 @@ import (
 )
 
 func unsupported(format string, args ...any) error {
-	return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf(format, args...)}
+	return fetch.ErrNotRetrievable.Errorf(format, args...)
 }
 
 // damaged returns the error for data of the gateway that does not match its name.
 func damaged(format string, args ...any) error {
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf(format, args...)}
+	return fetch.ErrProtocol.Errorf(format, args...)
 }
 
 // malformed returns the error for a verified block that its author did not encode correctly.
 func malformed(id cid, err error) error {
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("block %s: %w", id, err)}
+	return fetch.ErrProtocol.Errorf("block %s: %w", id, err)
 }
 
 // gatewayError returns the error for a request to the gateway for what.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // maxPath limits a path, in bytes.
@@ -14,7 +13,7 @@ const maxPath = 64 << 10
 func newTarget(req *fetch.Request) (*target, error) {
 	u := req.URL.WithoutFragment()
 	if _, named := u.User(); named || u.Port(0) != 0 {
-		return nil, remotefile.Malformed("an " + u.Scheme() + " URL cannot have a user or a port")
+		return nil, fetch.ErrURL.Errorf("an %s URL cannot have a user or a port", u.Scheme())
 	}
 	text := u.String()
 	if query, ok := u.Query(); ok {
@@ -47,14 +46,14 @@ func newTarget(req *fetch.Request) (*target, error) {
 
 func (t *target) split() (names []string, err error) {
 	if len(t.Text) > maxPath {
-		return nil, remotefile.Malformed("path too long")
+		return nil, fetch.ErrURL.Errorf("path too long")
 	}
 	for part := range strings.SplitSeq(t.Text, "/") {
 		name := uri.UnescapeRaw(part)
 		switch {
 		case name == "", name == ".":
 		case strings.ContainsAny(name, "/\x00"):
-			return nil, remotefile.Malformed("encoded slash or NUL in a file name")
+			return nil, fetch.ErrURL.Errorf("encoded slash or NUL in a file name")
 		case name == "..":
 			t.Dir = t.Dir || strings.HasSuffix(t.Text, part)
 			names = names[:max(len(names)-1, 0)] // never above the root

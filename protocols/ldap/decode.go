@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
@@ -53,7 +54,7 @@ func (d *decoder) more() bool { return d.err == nil && len(d.rest) > 0 }
 func (d *decoder) next() element {
 	tag, start, n, err := parseHeader(d.rest)
 	if d.err == nil && (err != nil || n > len(d.rest)-start) {
-		d.err = violation("malformed message: truncated element")
+		d.err = fetch.ErrProtocol.Errorf("malformed message: truncated element")
 	}
 	if d.err != nil {
 		return element{}
@@ -66,7 +67,7 @@ func (d *decoder) next() element {
 func (d *decoder) expect(tag byte) []byte {
 	e := d.next()
 	if d.err == nil && e.tag != tag {
-		d.err = violation("malformed message: element has tag %#x, want %#x", e.tag, tag)
+		d.err = fetch.ErrProtocol.Errorf("malformed message: element has tag %#x, want %#x", e.tag, tag)
 	}
 	if d.err != nil {
 		return nil
@@ -78,7 +79,7 @@ func (d *decoder) integer(tag byte) int64 {
 	var n int64
 	content := d.expect(tag)
 	if d.err == nil && (len(content) == 0 || len(content) > 5 || content[0] >= 0x80) {
-		d.err = violation("malformed message: integer out of range")
+		d.err = fetch.ErrProtocol.Errorf("malformed message: integer out of range")
 	}
 	if d.err != nil {
 		return 0
@@ -101,7 +102,7 @@ func parseHeader(b []byte) (tag byte, start, n int, err error) {
 	}
 	length &= 0x7f
 	if tag&0x1f == 0x1f || length == 0 || length == 0x7f {
-		return 0, 0, 0, violation("the server's response is not LDAP")
+		return 0, 0, 0, fetch.ErrProtocol.Errorf("the server's response is not LDAP")
 	}
 	start = 2 + length
 	if len(b) < start {
@@ -110,7 +111,7 @@ func parseHeader(b []byte) (tag byte, start, n int, err error) {
 	var size int64
 	for _, c := range b[2:start] { // possibly more octets than necessary, with leading zeros
 		if size = size<<8 | int64(c); size > maxMessage {
-			return 0, 0, 0, violation("message exceeds the limit of %d bytes", maxMessage)
+			return 0, 0, 0, fetch.ErrProtocol.Errorf("message exceeds the limit of %d bytes", maxMessage)
 		}
 	}
 	return tag, start, int(size), nil
@@ -147,7 +148,7 @@ func readMessage(r *bufio.Reader, b []byte) ([]byte, error) {
 		return nil, err
 	}
 	if tag != tagSequence {
-		return nil, violation("the server's response is not LDAP")
+		return nil, fetch.ErrProtocol.Errorf("the server's response is not LDAP")
 	}
 	for b = b[:0]; len(b) < n; { // memory grows with the received data, not with the announced length
 		if len(b) == cap(b) {
@@ -208,7 +209,7 @@ func parseEntry(content []byte) (record, error) {
 			}
 		}
 		if list.err = set.err; list.err == nil && !isDescription(a.name) {
-			list.err = violation("invalid attribute name %q", a.name)
+			list.err = fetch.ErrProtocol.Errorf("invalid attribute name %q", a.name)
 		}
 		rec.attributes = append(rec.attributes, a)
 		if elements++; elements > maxElements {
@@ -218,7 +219,7 @@ func parseEntry(content []byte) (record, error) {
 	return rec, list.err
 }
 
-var errElements = violation("message exceeds %d elements", maxElements)
+var errElements = fetch.ErrProtocol.Errorf("message exceeds %d elements", maxElements)
 
 // isDescription reports whether s has the characters of an attribute description: a name or an OID
 // with options (RFC 4512, section 2.5). Underscores are accepted because some servers use them, and

@@ -53,7 +53,7 @@ func (p *pager) received(name string) (again bool, err error) {
 		p.first = name
 	}
 	if p.records == 1 && p.cookie != "" && p.first == p.before {
-		return false, violation("the server repeats a page of the results: %q", name)
+		return false, fetch.ErrProtocol.Errorf("the server repeats a page of the results: %q", name)
 	}
 	hash := maphash.String(p.seed, name)
 	switch {

@@ -76,7 +76,7 @@ func (b *records) nextRange() (record, error) {
 	default:
 		// The values of the last range are no longer used, so its result can be read.
 		if _, err := b.side.receiveRecord(); err != io.EOF {
-			return record{}, cmp.Or(err, violation("two entries in a search of one"))
+			return record{}, cmp.Or[error](err, fetch.ErrProtocol.Errorf("two entries in a search of one"))
 		}
 	}
 	first := strconv.FormatUint(r.next, 10)

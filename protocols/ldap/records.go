@@ -91,7 +91,7 @@ func (b *records) next() (record, error) {
 	var ref *referral
 	switch {
 	case errors.As(err, &ref):
-		err = violation("received a referral after entries")
+		err = fetch.ErrProtocol.Errorf("received a referral after entries")
 	case err == nil:
 		b.takeRanges(&rec)
 		return rec, nil
@@ -132,10 +132,10 @@ func (b *records) receiveRecord() (record, error) {
 				return record{}, err
 			}
 		default:
-			return record{}, violation("unexpected response with tag %#x to a search", op.tag)
+			return record{}, fetch.ErrProtocol.Errorf("unexpected response with tag %#x to a search", op.tag)
 		}
 	}
-	return record{}, violation("received %d messages without a record", maxIntermediate)
+	return record{}, fetch.ErrProtocol.Errorf("received %d messages without a record", maxIntermediate)
 }
 
 func (b *records) parse(op element) (rec record, err error) {

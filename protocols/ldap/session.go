@@ -72,7 +72,8 @@ func (s *session) receive() (element, error) {
 		}
 		return op, io.ErrUnexpectedEOF
 	case id != s.id:
-		return op, violation("received a response to request %d, the last one was %d", id, s.id)
+		return op, fetch.ErrProtocol.Errorf("received a response to request %d, the last one was %d", id,
+			s.id)
 	}
 	return op, nil
 }
@@ -84,7 +85,7 @@ func (s *session) readResult(tag byte) error {
 		return err
 	}
 	if op.tag != tag {
-		return violation("received a response with tag %#x, want %#x", op.tag, tag)
+		return fetch.ErrProtocol.Errorf("received a response with tag %#x, want %#x", op.tag, tag)
 	}
 	r, err := parseResult(op.content)
 	if err != nil {
@@ -136,14 +137,10 @@ func (s *session) startTLS() error {
 		return err
 	}
 	if s.r.Buffered() > 0 { // an attacker could inject a response before TLS
-		return violation("received data before the TLS handshake")
+		return fetch.ErrProtocol.Errorf("received data before the TLS handshake")
 	}
 	return nil
 }
 
 // Close closes the connection without waiting for the server.
 func (s *session) Close() error { return s.conn.Close() }
-
-func violation(format string, args ...any) error {
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf(format, args...)}
-}

@@ -38,7 +38,7 @@ func parseURL(u uri.URI, list bool) (query, error) {
 	text, _ := u.Query()
 	parts := strings.Split(text, "?")
 	if len(parts) > 4 {
-		return q, malformed("too many question marks")
+		return q, fetch.ErrURL.Errorf("too many question marks")
 	}
 	parts = append(parts, make([]string, 4-len(parts))...)
 	var err error
@@ -65,7 +65,7 @@ func parseURL(u uri.URI, list bool) (query, error) {
 	}
 	compiled, err := ldap.CompileFilter(q.filter)
 	if err != nil {
-		return q, malformed("invalid filter: %w", err)
+		return q, fetch.ErrURL.Errorf("invalid filter: %w", err)
 	}
 	q.compiled = compiled.Bytes()
 	return q, q.parseExtensions(parts[3])
@@ -89,7 +89,7 @@ func (q *query) parseScope(text string) error {
 			q.scope = ldap.ScopeSingleLevel
 		}
 	default:
-		return malformed("invalid scope %q: must be base, one or sub", text)
+		return fetch.ErrURL.Errorf("invalid scope %q: must be base, one or sub", text)
 	}
 	return nil
 }
@@ -108,14 +108,10 @@ func (q *query) parseExtensions(text string) error {
 			}
 			q.user = dn
 		case critical:
-			return malformed("unsupported critical extension %q", name)
+			return fetch.ErrURL.Errorf("unsupported critical extension %q", name)
 		}
 	}
 	return nil
-}
-
-func malformed(format string, args ...any) error {
-	return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
 }
 
 func (q query) String() string {

@@ -167,8 +167,8 @@ func (d *opener) enclosing(ctx context.Context, from uri.URI) (*fetch.Response, 
 	kind := resp.ContentType
 	if !strings.HasPrefix(kind, "message/") && !strings.HasPrefix(kind, "multipart/") {
 		resp.Body.Close()
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable,
-			Err: fmt.Errorf("%s is not a message, so it has no parts", target.Redacted())}
+		return nil, fetch.ErrNotRetrievable.Errorf("%s is not a message, so it has no parts",
+			target.Redacted())
 	}
 	return resp, nil
 }
@@ -209,8 +209,7 @@ func part(resp *fetch.Response, contentID string) (*fetch.Response, error) {
 	if err != nil {
 		resp.Body.Close()
 		if errors.Is(err, message.ErrNoPart) {
-			err = &fetch.Error{Code: fetch.ErrNotFound,
-				Err: fmt.Errorf("part <%s> of the message", contentID)}
+			err = fetch.ErrNotFound.Errorf("part <%s> of the message", contentID)
 		}
 		return nil, err
 	}

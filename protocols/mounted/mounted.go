@@ -4,7 +4,6 @@ package mounted
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -58,7 +57,7 @@ type opener struct {
 // file returns the file URL for u. A ".." does not lead out of the mount point.
 func (d *opener) file(u uri.URI) (f uri.URI, dir string, err error) {
 	if u.Host() == "" || u.Host() == "." || u.Host() == ".." {
-		return f, "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL has no cell or server")}
+		return f, "", fetch.ErrURL.Errorf("the URL has no cell or server")
 	}
 	dir, rest, err := d.locate(u)
 	if err != nil {

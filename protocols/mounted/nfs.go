@@ -31,7 +31,7 @@ func (o Options) export(u uri.URI) (dir, rest string, err error) {
 	defer f.Close()
 	all, err := parseMounts(f)
 	if err != nil {
-		return "", "", &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s: %w", o.Mounts, err)}
+		return "", "", fetch.ErrFile.Errorf("%s: %w", o.Mounts, err)
 	}
 	name = path.Clean("/" + name)
 	var best mount

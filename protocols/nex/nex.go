@@ -59,8 +59,7 @@ func parse(u uri.URI) (string, error) {
 		return "", err
 	}
 	if len(path) > maxPath {
-		return "", &fetch.Error{Code: fetch.ErrURL,
-			Err: fmt.Errorf("the path has %d bytes, the limit is %d", len(path), maxPath)}
+		return "", fetch.ErrURL.Errorf("the path has %d bytes, the limit is %d", len(path), maxPath)
 	}
 	return path, wire.CheckLine(path)
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/codec/xdr"
-	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 const (
@@ -95,7 +94,7 @@ func (c *conn) receive(p nfs3.Proc, xid uint32) (*reply, error) {
 		got, r, err := c.read(content)
 		if err == nil && !c.waiting[got] {
 			r.release()
-			err = remotefile.Violation("unsolicited reply")
+			err = fetch.ErrProtocol.Errorf("unsolicited reply")
 		}
 		if err != nil {
 			c.err = connError(err)
@@ -184,7 +183,7 @@ func (c *conn) lookup(dir, name string) (node, error) {
 // node returns the node for a LOOKUP result. It gets missing attributes with GETATTR.
 func (c *conn) node(f nfs3.LookupResult) (node, error) {
 	if f.Handle == "" {
-		c.err = remotefile.Violation("empty file handle")
+		c.err = fetch.ErrProtocol.Errorf("empty file handle")
 		return node{}, c.err
 	}
 	if f.Attr != nil {

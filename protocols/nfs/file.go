@@ -41,7 +41,7 @@ func (d *opener) file(l *lease, t *target, at node) (*fetch.Response, error) {
 		return &fetch.Response{Meta: meta, URL: t.url, Body: fetch.NoBody}, nil
 	}
 	if meta.Size < 0 {
-		return nil, remotefile.Violation("invalid file size %d", at.attr.Size)
+		return nil, fetch.ErrProtocol.Errorf("invalid file size %d", at.attr.Size)
 	}
 	if err := remotefile.SelectPart(t.req, &meta, same); err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (r *reads) receive(xid uint32, requested int) ([]byte, error) {
 	case n == 0 && data.EOF:
 		return nil, io.EOF
 	case n == 0:
-		r.lease.err = remotefile.Violation("no data in the reply to a READ of %d bytes", requested)
+		r.lease.err = fetch.ErrProtocol.Errorf("no data in the reply to a READ of %d bytes", requested)
 		return nil, r.lease.err
 	case n < requested:
 		r.size = min(r.size, max(n, minReadSize))

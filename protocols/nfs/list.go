@@ -136,7 +136,7 @@ func (l *listing) next() error {
 }
 
 func (l *listing) violation(format string, args ...any) error {
-	l.lease.err = remotefile.Violation(format, args...)
+	l.lease.err = fetch.ErrProtocol.Errorf(format, args...)
 	return l.lease.err
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/codec/xdr"
-	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 const (
@@ -148,7 +147,7 @@ func (s *server) mountExport(c *conn, where string) error {
 		return err
 	}
 	if m.Handle == "" {
-		return remotefile.Violation("empty file handle")
+		return fetch.ErrProtocol.Errorf("empty file handle")
 	}
 	if s.handles == nil || len(s.handles) >= maxServers {
 		s.handles = make(map[string]export)

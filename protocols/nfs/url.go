@@ -21,16 +21,16 @@ type target struct {
 func newTarget(req *fetch.Request) (*target, error) {
 	u := req.URL.WithoutFragment()
 	if u.Host() == "" {
-		return nil, remotefile.Malformed("no host")
+		return nil, fetch.ErrURL.Errorf("no host")
 	}
 	if _, named := u.User(); named {
-		return nil, remotefile.Malformed("an nfs URL cannot have a user name (RFC 2224, section 10)")
+		return nil, fetch.ErrURL.Errorf("an nfs URL cannot have a user name (RFC 2224, section 10)")
 	}
 	t := &target{req: req, url: u, addr: u.HostPort(defaultPort)}
 	var written string
 	t.Path, written = remotefile.PathOf(u)
 	if strings.Contains(strings.ToLower(written), "%2f") {
-		return nil, remotefile.Malformed("encoded slash in a file name")
+		return nil, fetch.ErrURL.Errorf("encoded slash in a file name")
 	}
 	t.absolute = strings.HasPrefix(written, "/")
 	total := 0
@@ -39,9 +39,9 @@ func newTarget(req *fetch.Request) (*target, error) {
 		total += len(name) + 1
 		switch {
 		case strings.ContainsRune(name, 0):
-			return nil, remotefile.Malformed("NUL in a file name")
+			return nil, fetch.ErrURL.Errorf("NUL in a file name")
 		case len(name) > nfs3.MaxName, total > nfs3.MaxPath:
-			return nil, remotefile.Malformed("file name too long")
+			return nil, fetch.ErrURL.Errorf("file name too long")
 		case name == "", name == ".":
 		case name == "..":
 			t.Dir = t.Dir || strings.HasSuffix(t.Text, part)

@@ -41,9 +41,6 @@ var lengths = map[string]int{
 
 // parse decodes "ni://AUTHORITY/ALGORITHM;DIGEST?PARAMETERS".
 func parse(u uri.URI) (*name, error) {
-	malformed := func(format string, args ...any) error {
-		return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
-	}
 	path, err := uri.Unescape(strings.TrimPrefix(u.Path(), "/"))
 	if err != nil {
 		return nil, err
@@ -53,11 +50,11 @@ func parse(u uri.URI) (*name, error) {
 	digest, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	switch {
 	case !ok:
-		return nil, malformed("%q does not have the form ALGORITHM;DIGEST", path)
+		return nil, fetch.ErrURL.Errorf("%q does not have the form ALGORITHM;DIGEST", path)
 	case !known:
-		return nil, malformed("digest algorithm %q is not supported, only sha-256", algorithm)
+		return nil, fetch.ErrURL.Errorf("digest algorithm %q is not supported, only sha-256", algorithm)
 	case err != nil || len(digest) != length:
-		return nil, malformed("%q is not a %s digest", text, algorithm)
+		return nil, fetch.ErrURL.Errorf("%q is not a %s digest", text, algorithm)
 	case u.Host() == "":
 		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable,
 			Err:    errors.New("the URL has no authority to retrieve the content from"),
@@ -91,8 +88,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		return nil, err
 	}
 	if req.Op != fetch.OpGet && req.Op != fetch.OpStat {
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable,
-			Err: fmt.Errorf("a digest has no members: %w", errors.ErrUnsupported)}
+		return nil, fetch.ErrNotRetrievable.Errorf("a digest has no members: %w", errors.ErrUnsupported)
 	}
 	resp, err := d.env.Open(ctx, &fetch.Request{URL: n.location, Op: req.Op, Accept: req.Accept})
 	if err != nil {
@@ -128,7 +124,7 @@ type body struct {
 
 // errDigest is returned at the end of content with a different digest. The content itself has been
 // returned by then.
-var errDigest = &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("digest mismatch")}
+var errDigest = fetch.ErrProtocol.Errorf("digest mismatch")
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)

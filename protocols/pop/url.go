@@ -1,7 +1,6 @@
 package pop
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -36,9 +35,6 @@ func (t *target) isMessage() bool { return t.uid != "" || t.number != 0 }
 //	.../;UID=UNIQUE-ID                                        a message
 //	.../NUMBER                                                the same by its number
 func parse(u uri.URI) (*target, error) {
-	urlError := func(format string, args ...any) (*target, error) {
-		return nil, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
-	}
 	srv, err := mailsession.Parse(u, 110, 995)
 	if err != nil {
 		return nil, err
@@ -50,12 +46,12 @@ func parse(u uri.URI) (*target, error) {
 		return nil, err
 	case name == "":
 	case uid && (rest == "" || len(rest) > maxUID):
-		return urlError("the unique-id has %d bytes, not 1 to %d", len(rest), maxUID)
+		return nil, fetch.ErrURL.Errorf("the unique-id has %d bytes, not 1 to %d", len(rest), maxUID)
 	case uid:
 		t.uid = rest
 	default:
 		if t.number, err = strconv.Atoi(name); err != nil || t.number < 1 {
-			return urlError("%q is neither a message number nor ;UID= and a unique-id", name)
+			return nil, fetch.ErrURL.Errorf("%q is neither a message number nor ;UID= and a unique-id", name)
 		}
 	}
 	return t, nil

@@ -2,7 +2,6 @@ package prospero
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -53,8 +52,7 @@ func (d *opener) redirect(ctx context.Context, o object) (*fetch.Response, error
 	}
 	places := link.access()
 	if len(places) == 0 {
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable,
-			Err: fmt.Errorf("no supported access method: %q", link.Access)}
+		return nil, fetch.ErrNotRetrievable.Errorf("no supported access method: %q", link.Access)
 	}
 	return &fetch.Response{Location: places, Body: fetch.NoBody}, nil
 }

@@ -196,8 +196,7 @@ func (a *response) seek(word string) (*fetch.Response, error) {
 	for {
 		first, err := a.Word(maxFirstWord)
 		if err == io.EOF && unknown != nil && !known {
-			return nil, &fetch.Error{Code: fetch.ErrProtocol,
-				Err: fmt.Errorf("not a Prospero response: %s", wire.Text(unknown.Text(0)))}
+			return nil, fetch.ErrProtocol.Errorf("not a Prospero response: %s", wire.Text(unknown.Text(0)))
 		}
 		if err != nil || first == word {
 			return nil, err

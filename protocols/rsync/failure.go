@@ -11,7 +11,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/codec/rsync"
-	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 var (
@@ -71,7 +70,7 @@ func (s *session) complaintError() *fetch.Error {
 func (s *session) fail(err error) error {
 	switch {
 	case errors.Is(err, rsync.ErrMalformed):
-		return remotefile.Violation("%w", err)
+		return fetch.ErrProtocol.Errorf("%w", err)
 	case !errors.Is(err, errEnded) && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
 		return err
 	case s.complaint != "":

@@ -113,7 +113,7 @@ func (r *reads) next() error {
 	case err != nil:
 		return r.fail(err)
 	case r.token < 0:
-		return remotefile.Violation("block %d of a file that the client does not have", -(r.token + 1))
+		return fetch.ErrProtocol.Errorf("block %d of a file that the client does not have", -(r.token + 1))
 	case r.token > r.left:
 		return &fetch.Error{Code: fetch.ErrChanged, Retry: true,
 			Err: errors.New("the file has more bytes than in the file list: it grew while it was read")}

@@ -40,7 +40,7 @@ func (s *session) lookup(t *target) (rsync.Item, error) {
 	if err == nil && ok {
 		var more bool
 		if _, more, err = list.Next(); err == nil && (more || item.Name != t.name()) {
-			err = remotefile.Violation("the file list has more than the requested file")
+			err = fetch.ErrProtocol.Errorf("the file list has more than the requested file")
 		}
 	}
 	switch s.errors |= list.Errors; {
@@ -107,7 +107,7 @@ func (l *listing) begin(t *target) (rsync.Item, error) {
 	case !ok:
 		return item, l.missing()
 	case item.Name != "." || !item.IsDir():
-		return item, remotefile.Violation("the file list of a directory begins with %.100q", item.Name)
+		return item, fetch.ErrProtocol.Errorf("the file list of a directory begins with %.100q", item.Name)
 	}
 	return item, nil
 }
@@ -144,7 +144,7 @@ func (l *listing) next() (e fetch.Entry, ok bool, err error) {
 	case !ok:
 		return e, false, l.end()
 	case !remotefile.IsName(item.Name) || item.Name == "." || item.Name == "..":
-		return e, false, remotefile.Violation("invalid file name %.100q in the file list", item.Name)
+		return e, false, fetch.ErrProtocol.Errorf("invalid file name %.100q in the file list", item.Name)
 	case strings.ContainsAny(item.Name, "\r\n"): // cannot be requested
 		return fetch.Entry{Kind: fetch.EntryText, Name: item.Name, Size: -1}, true, nil
 	}
@@ -201,7 +201,7 @@ func (d *opener) modules(ctx context.Context, t *target) (*fetch.Response, error
 			entries = append(entries, e)
 		}
 	}
-	return nil, remotefile.Violation("the list of modules has more than %d bytes", maxModules)
+	return nil, fetch.ErrProtocol.Errorf("the list of modules has more than %d bytes", maxModules)
 }
 
 const (

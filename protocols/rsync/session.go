@@ -7,7 +7,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/codec/rsync"
-	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 const (
@@ -104,10 +103,10 @@ func (s *session) selectModule(module string) (challenge string, err error) {
 		case isChallenge && challenge != "":
 			return challenge, nil
 		default:
-			return "", remotefile.Violation("unexpected line %.100q", line)
+			return "", fetch.ErrProtocol.Errorf("unexpected line %.100q", line)
 		}
 	}
-	return "", remotefile.Violation("more than %d lines before the transfer", maxLines)
+	return "", fetch.ErrProtocol.Errorf("more than %d lines before the transfer", maxLines)
 }
 
 // login answers a challenge.
@@ -122,7 +121,7 @@ func (s *session) login(cred fetch.Credential, challenge string) error {
 	}
 	line, err := s.line()
 	if err == nil && line != "@RSYNCD: OK" {
-		err = remotefile.Violation("unexpected line %.100q", line)
+		err = fetch.ErrProtocol.Errorf("unexpected line %.100q", line)
 	}
 	return err
 }
@@ -166,7 +165,7 @@ func (s *session) setup() error {
 	plain := rsync.NewDecoder(s.r, s.protocol)
 	if s.protocol >= 30 {
 		if flags := plain.Varint(); flags&(incrementalRecursion|varintFlags) != 0 {
-			return remotefile.Violation("compatibility flags %#x, which were not offered", flags)
+			return fetch.ErrProtocol.Errorf("compatibility flags %#x, which were not offered", flags)
 		}
 	}
 	s.seed = uint32(plain.Int())

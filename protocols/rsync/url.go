@@ -21,7 +21,7 @@ type target struct {
 func newTarget(req *fetch.Request) (*target, error) {
 	u := req.URL.WithoutFragment()
 	if u.Host() == "" {
-		return nil, remotefile.Malformed("no host")
+		return nil, fetch.ErrURL.Errorf("no host")
 	}
 	t := &target{req: req, url: u, addr: u.HostPort(defaultPort)}
 	t.Path, _ = remotefile.PathOf(u)
@@ -33,7 +33,7 @@ func newTarget(req *fetch.Request) (*target, error) {
 		case name == "":
 			continue
 		case strings.Contains(name, "/"), name == ".", name == "..":
-			return nil, remotefile.Malformed(`slash in a file name, or the name "." or ".."`)
+			return nil, fetch.ErrURL.Errorf(`slash in a file name, or the name "." or ".."`)
 		}
 		t.names = append(t.names, name)
 	}
@@ -42,10 +42,10 @@ func newTarget(req *fetch.Request) (*target, error) {
 	}
 	t.module, t.names = t.names[0], t.names[1:]
 	if !isModule(t.module) {
-		return nil, remotefile.Malformed(`the name of a module cannot begin with "#", "@" or "-"`)
+		return nil, fetch.ErrURL.Errorf(`the name of a module cannot begin with "#", "@" or "-"`)
 	}
 	if len(t.path(true)) >= rsync.MaxPath {
-		return nil, remotefile.Malformed("the path is too long")
+		return nil, fetch.ErrURL.Errorf("the path is too long")
 	}
 	return t, nil
 }

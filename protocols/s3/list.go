@@ -119,16 +119,16 @@ func (l *listing) next(ctx context.Context) error {
 	case content.err != nil:
 		return content.err
 	case err != nil:
-		return remotefile.Violation("the listing is invalid: %w", err)
+		return fetch.ErrProtocol.Errorf("the listing is invalid: %w", err)
 	case p.truncated && p.token == "":
-		return remotefile.Violation("the listing is not complete and has no token to continue")
+		return fetch.ErrProtocol.Errorf("the listing is not complete and has no token to continue")
 	case p.truncated && l.cycle.Closes(p.token):
-		return remotefile.Violation("the listing repeats a token")
+		return fetch.ErrProtocol.Errorf("the listing repeats a token")
 	}
 	for _, m := range p.members {
 		if !strings.HasPrefix(m.key, l.prefix) {
-			return remotefile.Violation("the listing has the key %.100q, which does not begin with %.100q",
-				m.key, l.prefix)
+			return fetch.ErrProtocol.Errorf(
+				"the listing has the key %.100q, which does not begin with %.100q", m.key, l.prefix)
 		}
 	}
 	l.page = p

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/protocols/internal/remotefile"
 	"github.com/urlget/urlget/protocols/internal/sigv4"
 )
 
@@ -44,7 +43,7 @@ func (d *opener) place(foreign bool) (*place, error) {
 	}
 	p.region = cmp.Or(p.region, defaultRegion)
 	if !isRegion(p.region) {
-		return nil, remotefile.Malformed("the region is not a valid name")
+		return nil, fetch.ErrURL.Errorf("the region is not a valid name")
 	}
 	var err error
 	if endpoint != "" {

@@ -47,9 +47,9 @@ func newTarget(req *fetch.Request) (*target, error) {
 	t := &target{req: req, bucket: u.Host()}
 	switch {
 	case t.bucket == "":
-		return nil, remotefile.Malformed("no bucket")
+		return nil, fetch.ErrURL.Errorf("no bucket")
 	case !isBucket(t.bucket):
-		return nil, remotefile.Malformed("invalid name of a bucket")
+		return nil, fetch.ErrURL.Errorf("invalid name of a bucket")
 	case u.Port(0) != 0:
 		return nil, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("a bucket has no port"),
 			Hint: "name the store with --s3-endpoint"}
@@ -70,7 +70,7 @@ func newTarget(req *fetch.Request) (*target, error) {
 	case err != nil:
 		return nil, err
 	case len(key) > maxKey:
-		return nil, remotefile.Malformed("the key is too long")
+		return nil, fetch.ErrURL.Errorf("the key is too long")
 	}
 	t.key, t.dir, t.base = key, path.Dir, path.Base+strings.ReplaceAll(raw, "?", "%3F")
 	if !t.dir {

@@ -3,7 +3,6 @@ package sftp
 import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/filexfer"
-	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // checkFileNames are the names of the extension that computes a digest of an open file: that of
@@ -36,7 +35,7 @@ func (f *flight) digest(handle string) ([]fetch.Digest, error) {
 			return []fetch.Digest{d}, nil
 		case filexfer.TypeStatus: // unsupported under this name, or refused
 		default:
-			return nil, remotefile.Violation("unexpected response to %v: %v", filexfer.TypeExtended, typ)
+			return nil, fetch.ErrProtocol.Errorf("unexpected response to %v: %v", filexfer.TypeExtended, typ)
 		}
 	}
 	return nil, nil

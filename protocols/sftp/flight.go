@@ -7,7 +7,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/filexfer"
-	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // A flight is the set of outstanding SFTP requests for one fetch.Response. One goroutine sends and
@@ -77,7 +76,7 @@ func (f *flight) expect(wantType filexfer.Type, r *request) (response, error) {
 
 func (f *flight) responseError(r *request, resp response) error {
 	if resp.Type != filexfer.TypeStatus {
-		return remotefile.Violation("unexpected response to %v: %v", r.typ, resp.Type)
+		return fetch.ErrProtocol.Errorf("unexpected response to %v: %v", r.typ, resp.Type)
 	}
 	fields := resp.Fields()
 	code, text := filexfer.Code(fields.Uint32()), ""
@@ -119,7 +118,7 @@ func (f *flight) openHandle(t filexfer.Type, fields ...any) (string, error) {
 	h := resp.Fields()
 	handle := h.Text()
 	if h.Err() != nil || len(handle) > maxHandle {
-		return "", remotefile.Violation("malformed handle")
+		return "", fetch.ErrProtocol.Errorf("malformed handle")
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

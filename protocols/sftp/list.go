@@ -98,7 +98,7 @@ func (l *listing) next() ([]filexfer.File, error) {
 	fields := resp.Fields()
 	files := fields.Files()
 	if fields.Err() != nil || len(files) == 0 {
-		return nil, remotefile.Violation("malformed or empty NAME response")
+		return nil, fetch.ErrProtocol.Errorf("malformed or empty NAME response")
 	}
 	return files, nil
 }
@@ -139,7 +139,7 @@ func (l *listing) members(files []filexfer.File) ([]driver.Part, error) {
 			continue
 		}
 		if !remotefile.IsName(file.Name) {
-			return nil, remotefile.Violation("invalid file name %q in the listing", file.Name)
+			return nil, fetch.ErrProtocol.Errorf("invalid file name %q in the listing", file.Name)
 		}
 		sys := sysOf(file.Attrs)
 		if k, ok := links[i]; ok {

@@ -3,7 +3,6 @@ package sftp
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/user"
@@ -143,5 +142,5 @@ func sshFile(name string) string {
 }
 
 func settingsError(format string, args ...any) error {
-	return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf(format, args...)}
+	return fetch.ErrFile.Errorf(format, args...)
 }

@@ -111,11 +111,11 @@ func (s *session) negotiate() error {
 	m, err := filexfer.Read(r, func(n int) []byte { return make([]byte, n) })
 	switch {
 	case errors.Is(err, filexfer.ErrMalformed), err == nil && m.Type != filexfer.TypeVersion:
-		return remotefile.Violation("the server did not send its SFTP version")
+		return fetch.ErrProtocol.Errorf("the server did not send its SFTP version")
 	case err != nil:
 		return connError(err)
 	case m.ID < minVersion || m.ID > filexfer.Version:
-		return remotefile.Violation("the server selected SFTP version %d, which is not supported", m.ID)
+		return fetch.ErrProtocol.Errorf("the server selected SFTP version %d, which is not supported", m.ID)
 	}
 	go s.read(r)
 	go s.write()
@@ -225,7 +225,7 @@ func (s *session) deliver(resp response) error {
 	switch {
 	case r == nil:
 		resp.release()
-		return remotefile.Violation("unsolicited response (%v)", resp.Type)
+		return fetch.ErrProtocol.Errorf("unsolicited response (%v)", resp.Type)
 	case waiting:
 		r.response <- resp
 	default:

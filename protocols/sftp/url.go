@@ -22,7 +22,7 @@ type target struct {
 func newTarget(req *fetch.Request) (*target, error) {
 	u := req.URL.WithoutFragment()
 	if u.Host() == "" {
-		return nil, remotefile.Malformed("no host")
+		return nil, fetch.ErrURL.Errorf("no host")
 	}
 	t := &target{req: req, url: u, login: u.Userinfo()}
 	if from := req.From; !from.IsZero() && from.Host() != u.Host() {
@@ -30,15 +30,15 @@ func newTarget(req *fetch.Request) (*target, error) {
 	}
 	for _, part := range []string{t.login.Name, t.login.Password} {
 		if strings.ContainsAny(part, "\r\n\x00") {
-			return nil, remotefile.Malformed("control character in user name or password")
+			return nil, fetch.ErrURL.Errorf("control character in user name or password")
 		}
 	}
 	if strings.Contains(t.login.Name, ";") {
 		// as in drafts of the scheme
-		return nil, remotefile.Malformed("connection parameters after the user name are not supported")
+		return nil, fetch.ErrURL.Errorf("connection parameters after the user name are not supported")
 	}
 	if strings.HasPrefix(t.login.Name, "-") || t.login.HasName && t.login.Name == "" {
-		return nil, remotefile.Malformed("invalid user name")
+		return nil, fetch.ErrURL.Errorf("invalid user name")
 	}
 	var rawPath string
 	t.Path, rawPath = remotefile.PathOf(u)
@@ -48,15 +48,15 @@ func newTarget(req *fetch.Request) (*target, error) {
 // setPath decodes the path as written after the slash that follows the host.
 func (t *target) setPath(rawPath string) error {
 	if strings.Contains(strings.ToLower(rawPath), "%2f") {
-		return remotefile.Malformed("encoded slash in a file name")
+		return fetch.ErrURL.Errorf("encoded slash in a file name")
 	}
 	t.Dir = t.Dir || rawPath == "~"
 	name := uri.UnescapeRaw(t.Text)
 	switch {
 	case strings.ContainsRune(name, 0):
-		return remotefile.Malformed("NUL in a file name")
+		return fetch.ErrURL.Errorf("NUL in a file name")
 	case len(name) > maxPath:
-		return remotefile.Malformed("the path is too long")
+		return fetch.ErrURL.Errorf("the path is too long")
 	}
 	rest, home := strings.CutPrefix(t.Text, "~") // an encoded tilde is part of a name
 	switch {

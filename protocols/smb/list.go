@@ -63,7 +63,7 @@ func (l *listing) parts(yield func(driver.Part, error) bool) {
 				continue
 			}
 			if !remotefile.IsName(m.Name) {
-				yield(driver.Part{}, remotefile.Violation("invalid file name %q in the listing", m.Name))
+				yield(driver.Part{}, fetch.ErrProtocol.Errorf("invalid file name %q in the listing", m.Name))
 				return
 			}
 			if strings.Contains(m.Name, `\`) { // Samba may list such files, but they cannot be opened

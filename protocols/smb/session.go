@@ -125,7 +125,7 @@ func (s *session) fail(err error) error {
 
 // violation ends the session because the server violates the protocol.
 func (s *session) violation(format string, args ...any) error {
-	return s.fail(remotefile.Violation(format, args...))
+	return s.fail(fetch.ErrProtocol.Errorf(format, args...))
 }
 
 // receive returns the next response to any request. It skips interim responses and oplock breaks.
@@ -176,9 +176,10 @@ func (s *session) verify(m message) error {
 	case m.Status == smb2.StatusUserSessionDeleted && m.Flags&smb2.FlagSigned == 0:
 		return statusError(m.Command, m.Status) // the server no longer has the key
 	case s.encryptAll:
-		return remotefile.Violation("a response is not encrypted and may have been modified in transit")
+		return fetch.ErrProtocol.Errorf("a response is not encrypted and may have been modified in transit")
 	case !s.signer.Verify(m.b):
-		return remotefile.Violation("a response has a bad signature and may have been modified in transit")
+		return fetch.ErrProtocol.Errorf(
+			"a response has a bad signature and may have been modified in transit")
 	}
 	return nil
 }
@@ -190,7 +191,7 @@ func (s *session) readMessage() (message, error) {
 	}
 	n := binary.BigEndian.Uint32(head[:])
 	if n < smb2.HeaderSize || n > maxMessage {
-		return message{}, remotefile.Violation("invalid message length %d", n)
+		return message{}, fetch.ErrProtocol.Errorf("invalid message length %d", n)
 	}
 	var b []byte
 	if last := len(s.freeBuffers) - 1; n > creditSize && last >= 0 {
@@ -207,7 +208,7 @@ func (s *session) readMessage() (message, error) {
 	var err error
 	if m.encrypted = s.sealer != nil && smb2.IsSealed(m.b); m.encrypted {
 		if m.b, err = s.sealer.Open(m.b); err != nil {
-			return message{}, remotefile.Violation("%v", err)
+			return message{}, fetch.ErrProtocol.Errorf("%v", err)
 		}
 	}
 	if m.Header, err = smb2.ParseHeader(m.b); err != nil {

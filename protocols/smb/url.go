@@ -29,7 +29,7 @@ type target struct {
 func newTarget(req *fetch.Request) (*target, error) {
 	u := req.URL.WithoutFragment()
 	if u.Host() == "" {
-		return nil, remotefile.Malformed("no host")
+		return nil, fetch.ErrURL.Errorf("no host")
 	}
 	t := &target{req: req, url: u, login: u.Userinfo(), addr: u.HostPort(defaultPort)}
 	if from := req.From; !from.IsZero() && from.Host() != u.Host() {
@@ -37,7 +37,7 @@ func newTarget(req *fetch.Request) (*target, error) {
 	}
 	for _, part := range []string{t.login.Name, t.login.Password} {
 		if _, ok := smb2.AppendUTF16(nil, part); !ok || strings.ContainsAny(part, "\r\n\x00") {
-			return nil, remotefile.Malformed("control character or invalid UTF-8 in user name or password")
+			return nil, fetch.ErrURL.Errorf("control character or invalid UTF-8 in user name or password")
 		}
 	}
 	t.Path, _ = remotefile.PathOf(u)
@@ -53,11 +53,11 @@ func (t *target) setPath() error {
 		case name == "":
 			continue
 		case !ok:
-			return remotefile.Malformed("invalid UTF-8 in a file name")
+			return fetch.ErrURL.Errorf("invalid UTF-8 in a file name")
 		case strings.ContainsAny(name, "/\\\x00"), name == ".", name == "..":
-			return remotefile.Malformed(`slash, backslash or NUL in a file name, or the name "." or ".."`)
+			return fetch.ErrURL.Errorf(`slash, backslash or NUL in a file name, or the name "." or ".."`)
 		case len(utf16) > 2*maxPath:
-			return remotefile.Malformed("the path is too long")
+			return fetch.ErrURL.Errorf("the path is too long")
 		}
 		names = append(names, name)
 	}
@@ -66,7 +66,7 @@ func (t *target) setPath() error {
 	}
 	t.share, t.path = names[0], strings.Join(names[1:], `\`)
 	if len(smb2.UTF16(t.path)) > 2*maxPath {
-		return remotefile.Malformed("the path is too long")
+		return fetch.ErrURL.Errorf("the path is too long")
 	}
 	return nil
 }

@@ -60,8 +60,7 @@ func parse(u uri.URI) (request, error) {
 	req := request{addr: u.HostPort(port), data: uri.UnescapeRaw(query)}
 	req.line = fmt.Sprintf("%s %s %d", host, smallnet.Path(u), len(req.data))
 	if n := len(req.line); n > maxLine {
-		return request{}, &fetch.Error{Code: fetch.ErrURL,
-			Err: fmt.Errorf("the request has %d bytes, the limit is %d", n, maxLine)}
+		return request{}, fetch.ErrURL.Errorf("the request has %d bytes, the limit is %d", n, maxLine)
 	}
 	return req, wire.CheckLine(req.line)
 }

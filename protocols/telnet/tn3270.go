@@ -278,8 +278,8 @@ func (s *display) typeRune(r rune) error {
 		s.screen.Move(tn3270.Tab)
 	case !s.screen.Type(r):
 		row, column := s.screen.Cursor()
-		return &fetch.Error{Code: fetch.ErrRefused,
-			Err: fmt.Errorf("the screen does not accept %q in line %d, column %d", r, row+1, column+1)}
+		return fetch.ErrRefused.Errorf("the screen does not accept %q in line %d, column %d", r, row+1,
+			column+1)
 	}
 	return nil
 }

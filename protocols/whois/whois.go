@@ -5,7 +5,6 @@ package whois
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"net"
 	"slices"
@@ -38,7 +37,7 @@ func query(u uri.URI) (string, error) {
 	case err != nil:
 		return "", err
 	case u.Host() == "":
-		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL has no host")}
+		return "", fetch.ErrURL.Errorf("the URL has no host")
 	case q == "":
 		return "", &fetch.Error{Code: fetch.ErrNeedSearch,
 			Hint: "add a query, as in whois://" + u.Host() + "/example.org"}

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -48,12 +47,11 @@ type handshake struct {
 
 func (d *opener) newHandshake(req *fetch.Request) (*handshake, error) {
 	if req.Op != fetch.OpDial {
-		return nil, &fetch.Error{Code: fetch.ErrInteractive,
-			Err: fmt.Errorf("%s is a session: %w", req.URL.Scheme(), errors.ErrUnsupported)}
+		return nil, fetch.ErrInteractive.Errorf("%s is a session: %w", req.URL.Scheme(),
+			errors.ErrUnsupported)
 	}
 	if _, ok := req.URL.Fragment(); ok { // RFC 6455, section 3
-		return nil, &fetch.Error{Code: fetch.ErrURL,
-			Err: errors.New("a WebSocket URL cannot have a fragment")}
+		return nil, fetch.ErrURL.Errorf("a WebSocket URL cannot have a fragment")
 	}
 	u, err := uri.Parse("http" + req.URL.WithoutUserinfo().String()[len("ws"):])
 	if err != nil {

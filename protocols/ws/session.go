@@ -115,8 +115,7 @@ func (s *session) Send(m fetch.Message) error {
 	kind := websocket.MessageBinary
 	if m.Text {
 		if kind = websocket.MessageText; !utf8.Valid(m.Data) {
-			return &fetch.Error{Code: fetch.ErrRequest,
-				Err: errors.New("a text message must be valid UTF-8")}
+			return fetch.ErrRequest.Errorf("a text message must be valid UTF-8")
 		}
 	}
 	s.sending.Lock()

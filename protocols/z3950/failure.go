@@ -47,10 +47,6 @@ func (s *session) maskText(text string) string {
 	return strings.ReplaceAll(text, s.password, "****")
 }
 
-func violation(format string, args ...any) error {
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf(format, args...)}
-}
-
 // A diagnosticError is the cause of an error whose Reply has the diagnostic's text.
 type diagnosticError struct {
 	d           codec.Diagnostic

@@ -154,7 +154,7 @@ func (h *hits) advance() (more bool, err error) {
 		return false, err
 	}
 	if more && h.left == 0 {
-		return false, violation("received more records than requested")
+		return false, fetch.ErrProtocol.Errorf("received more records than requested")
 	}
 	if !more && len(h.p.Diagnostics) > 0 {
 		return false, diagnosticsError(h.p.Diagnostics)

@@ -160,7 +160,7 @@ func (b *body) drain(size int64) error {
 func (b *body) finish() error {
 	defer b.l.conn.Piece()()
 	if b.p.Next() {
-		return violation("received more records than requested")
+		return fetch.ErrProtocol.Errorf("received more records than requested")
 	}
 	if err := b.l.r.Err(); err != nil {
 		if err == io.EOF {
@@ -175,7 +175,7 @@ func (b *body) asText() (io.Reader, error) {
 	defer b.l.conn.Piece()()
 	raw, err := io.ReadAll(io.LimitReader(b.r, marc.MaxRecord+1))
 	if err == nil && len(raw) > marc.MaxRecord {
-		return nil, violation("MARC record exceeds %d bytes", marc.MaxRecord)
+		return nil, fetch.ErrProtocol.Errorf("MARC record exceeds %d bytes", marc.MaxRecord)
 	}
 	if err == nil {
 		err = b.finish()
@@ -185,7 +185,7 @@ func (b *body) asText() (io.Reader, error) {
 	}
 	rec, err := marc.Parse(raw)
 	if err != nil {
-		return nil, violation("%w", err)
+		return nil, fetch.ErrProtocol.Errorf("%w", err)
 	}
 	return bytes.NewReader([]byte(rec.Text(readable))), nil
 }

@@ -112,7 +112,7 @@ func (l *lease) present(m codec.Present) (*codec.PresentResponse, error) {
 	case hasRecord:
 		return p, nil
 	case len(p.Diagnostics) == 0:
-		return nil, l.markBroken(violation("received neither records nor a diagnostic"))
+		return nil, l.markBroken(fetch.ErrProtocol.Errorf("received neither records nor a diagnostic"))
 	}
 	err = diagnosticsError(p.Diagnostics)
 	if code := diagnosticOf(err); l.Reused && (code == codec.ResultSetDeleted || code == codec.NoResultSet) {

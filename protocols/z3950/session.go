@@ -186,7 +186,7 @@ func (s *session) receive(tag uint32, limit int64) error {
 		s.trace(false, "CLOSE %s", fetch.Printable(wire.Text(m.String())))
 		return s.markBroken(closeError(m))
 	}
-	return s.markBroken(violation("received a message with tag %d, want %d", h.Tag, tag))
+	return s.markBroken(fetch.ErrProtocol.Errorf("received a message with tag %d, want %d", h.Tag, tag))
 }
 
 func (s *session) decodeError() error {

@@ -38,7 +38,7 @@ const (
 //	z39.50s://HOST[:PORT][/[DATABASE[+DATABASE][?QUERY]][;esn=...][;rs=...][;item=NUMBER]]
 func parse(u uri.URI) (*target, error) {
 	bad := func(format string, args ...any) (*target, error) {
-		return nil, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
+		return nil, fetch.ErrURL.Errorf(format, args...)
 	}
 	t := &target{url: u, retrieval: u.Scheme() == "z39.50r"}
 	if u.Host() == "" {

@@ -135,12 +135,12 @@ func (b *Body[R]) next() ([]byte, error) {
 		return nil, b.finish(b.wrapError(err))
 	}
 	if len(b.queue) == 0 {
-		return nil, b.finish(Violation("the server allows no reads"))
+		return nil, b.finish(fetch.ErrProtocol.Errorf("the server allows no reads"))
 	}
 	head := &b.queue[0]
 	data, err := b.reads.Receive(head.read, head.requested)
 	if err == nil && (len(data) == 0 || len(data) > head.requested) {
-		err = Violation("%d bytes in response to a READ of %d", len(data), head.requested)
+		err = fetch.ErrProtocol.Errorf("%d bytes in response to a READ of %d", len(data), head.requested)
 	}
 	if err != nil {
 		return nil, b.finish(b.wrapError(err))

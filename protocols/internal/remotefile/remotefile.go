@@ -150,16 +150,6 @@ func NotFile(mode fs.FileMode) error {
 	return fetch.ErrRefused.Errorf("neither a file nor a directory: %v", mode)
 }
 
-// Violation returns the error for a server that violates its protocol.
-func Violation(format string, args ...any) error {
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf(format, args...)}
-}
-
-// Malformed returns the error for a URL that cannot name a file.
-func Malformed(reason string) error {
-	return &fetch.Error{Code: fetch.ErrURL, Err: errors.New(reason)}
-}
-
 // ErrLost is matched by errors of a lost connection, as opposed to error responses of the server.
 var ErrLost = errors.New("connection lost")
 

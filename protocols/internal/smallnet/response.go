@@ -3,7 +3,6 @@ package smallnet
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"strconv"
@@ -65,8 +64,8 @@ func (f HeaderFormat) Parse(line string) (status int, text string, err error) {
 	status = int(n)
 	if err != nil || len(digits) != f.digits() || status < f.Lowest || status > f.Highest ||
 		wire.CheckLine(text) != nil || len(text) > MaxText {
-		return 0, "", &fetch.Error{Code: fetch.ErrProtocol,
-			Err: fmt.Errorf("not a %s response: %s", f.Protocol, wire.Text(line[:min(len(line), 80)]))}
+		return 0, "", fetch.ErrProtocol.Errorf("not a %s response: %s", f.Protocol,
+			wire.Text(line[:min(len(line), 80)]))
 	}
 	return status, text, nil
 }
@@ -80,8 +79,7 @@ func (r *Response) Success(req *fetch.Request, page Page) (*fetch.Response, erro
 	contentType := cmp.Or(r.Text, defaultType)
 	media, _, err := mime.ParseMediaType(contentType)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) || !strings.Contains(media, "/") {
-		return nil, &fetch.Error{Code: fetch.ErrProtocol,
-			Err: fmt.Errorf("the server sent an invalid media type %q", contentType)}
+		return nil, fetch.ErrProtocol.Errorf("the server sent an invalid media type %q", contentType)
 	}
 	resp := &fetch.Response{URL: req.URL, Body: r}
 	resp.ContentType, resp.Size, resp.Reply = contentType, -1, r.Reply()
@@ -94,8 +92,8 @@ func (r *Response) Success(req *fetch.Request, page Page) (*fetch.Response, erro
 			resp.Kind = fetch.KindListing
 		}
 	case req.Op == fetch.OpList:
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable,
-			Err: fmt.Errorf("%s, not a page of links: %w", media, errors.ErrUnsupported)}
+		return nil, fetch.ErrNotRetrievable.Errorf("%s, not a page of links: %w", media,
+			errors.ErrUnsupported)
 	}
 	return resp, nil
 }

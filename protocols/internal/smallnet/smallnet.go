@@ -3,7 +3,6 @@
 package smallnet
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -16,11 +15,10 @@ import (
 func Host(u uri.URI) (string, error) {
 	host := u.Host()
 	if _, named := u.User(); named {
-		return "", &fetch.Error{Code: fetch.ErrURL,
-			Err: fmt.Errorf("a %s URL cannot have a user name", u.Scheme())}
+		return "", fetch.ErrURL.Errorf("a %s URL cannot have a user name", u.Scheme())
 	}
 	if host == "" {
-		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("no host")}
+		return "", fetch.ErrURL.Errorf("no host")
 	}
 	if strings.Contains(host, ":") {
 		address, _, _ := strings.Cut(host, "%")
