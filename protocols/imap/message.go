@@ -13,6 +13,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/message"
+	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
 // Attributes requested before a retrieval and for a stat.
@@ -59,7 +60,7 @@ func (d *opener) openMessage(ctx context.Context, req *fetch.Request, t *target)
 		return resp, nil
 	}
 	b.session = l.Conn
-	resp.Body = l.Body(b)
+	resp.Body = mailsession.NewBody(l, nil, b)
 	return resp, nil
 }
 

@@ -3,14 +3,13 @@ package nntp
 import (
 	"context"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/message"
+	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
 func (d *opener) openArticle(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
@@ -33,16 +32,16 @@ func (d *opener) openArticle(ctx context.Context, req *fetch.Request, t *target)
 	if err != nil {
 		return nil, err
 	}
-	b := &articleBody{l: l, dot: l.Lines.Reader().Dot(wire.DotOptions{})}
+	dot := l.Lines.Reader().Dot(wire.DotOptions{})
 	done := l.ReplyTimeout()
-	b.head, err = message.ReadHead(b.dot, 0)
+	head, err := message.ReadHead(dot, 0)
 	if done(); err != nil {
 		l.Lines.Break(err)
 		l.Discard()
 		return nil, err
 	}
-	resp := articleResponse(t, reply, b.head)
-	resp.Body = b
+	resp := articleResponse(t, reply, head)
+	resp.Body = mailsession.NewBody(l, head, dot)
 	return resp, nil
 }
 
@@ -90,7 +89,7 @@ func (d *opener) requestHeader(ctx context.Context, t *target) (*fetch.Response,
 	}
 	l.Put()
 	resp := articleResponse(t, reply, head)
-	resp.Body = io.NopCloser(strings.NewReader(""))
+	resp.Body = fetch.NoBody
 	return resp, nil
 }
 
@@ -123,70 +122,4 @@ func articleName(t *target) string {
 		return '_'
 	}, name)
 	return strings.TrimLeft(name, ".-") + ".eml"
-}
-
-type articleBody struct {
-	l    *lease
-	head []byte // the part of the header not returned yet
-	dot  *wire.DotReader
-	err  error
-	once sync.Once
-}
-
-// Read implements io.Reader. It returns io.EOF only after the final dot line.
-func (b *articleBody) Read(p []byte) (int, error) {
-	if len(b.head) > 0 {
-		n := copy(p, b.head)
-		b.head = b.head[n:]
-		return n, nil
-	}
-	if b.err != nil {
-		return 0, b.err
-	}
-	n, err := b.dot.Read(p)
-	if err != nil {
-		b.finish(err)
-	}
-	return n, b.err
-}
-
-func (b *articleBody) WriteTo(w io.Writer) (int64, error) {
-	n, err := w.Write(b.head)
-	total := int64(n)
-	b.head = b.head[n:]
-	if err != nil {
-		return total, err
-	}
-	if b.err != nil {
-		if b.err == io.EOF {
-			return total, nil
-		}
-		return total, b.err
-	}
-	m, err := b.dot.WriteTo(w)
-	total += m
-	if err == nil {
-		b.finish(io.EOF)
-		return total, nil
-	}
-	b.finish(err)
-	return total, err
-}
-
-// finish ends the lease. The connection can be reused only if err is io.EOF.
-func (b *articleBody) finish(err error) {
-	b.err = err
-	b.once.Do(func() {
-		if err == io.EOF {
-			b.l.Put()
-			return
-		}
-		b.l.Lines.Break(err)
-		b.l.Discard()
-	})
-}
-
-func (b *articleBody) Close() error {
-	b.once.Do(b.l.Discard)
-	return nil
 }

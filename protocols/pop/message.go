@@ -1,7 +1,6 @@
 package pop
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -16,7 +15,8 @@ import (
 
 func (d *opener) openMessage(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	var meta fetch.Meta
-	var text io.Reader // of the message
+	var head []byte
+	var text io.Reader // after the head
 	l, err := d.pool.Lease(ctx, &t.Server, nil, func(l lease) error {
 		s := l.Conn
 		number, uid, err := s.locate(t, l.Reused)
@@ -45,11 +45,10 @@ func (d *opener) openMessage(ctx context.Context, req *fetch.Request, t *target)
 		dot := s.Lines.Reader().Dot(wire.DotOptions{})
 		done := s.ReplyTimeout()
 		defer done()
-		head, err := message.ReadHead(dot, 0)
-		if err != nil {
+		if head, err = message.ReadHead(dot, 0); err != nil {
 			return s.Lines.Break(err)
 		}
-		text = io.MultiReader(bytes.NewReader(head), dot)
+		text = dot
 		describe(&meta, head)
 		return nil
 	})
@@ -61,7 +60,7 @@ func (d *opener) openMessage(ctx context.Context, req *fetch.Request, t *target)
 		l.Put()
 		return resp, nil
 	}
-	resp.Body = l.Body(text)
+	resp.Body = mailsession.NewBody(l, head, text)
 	return resp, nil
 }
 

@@ -3,6 +3,7 @@
 package mailsession
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -247,32 +249,72 @@ func (l Lease[S]) SetParts(resp *fetch.Response, parts iter.Seq2[driver.Part, er
 	})
 }
 
-// Body returns the body of a response that reads content from the session. Content must return
-// io.EOF only after the server has confirmed the end. The lease ends with the body.
-func (l Lease[S]) Body(content io.Reader) io.ReadCloser { return &body[S]{lease: l, content: content} }
-
-type body[S sessioner] struct {
-	lease   Lease[S]
-	content io.Reader
-	err     error
+// A Holder is a Lease, or a driver's own type that embeds one.
+type Holder interface {
+	sessioner
+	Put()
+	Discard()
 }
 
-func (b *body[S]) Read(p []byte) (int, error) {
+func (l Lease[S]) session() *Session { return l.Conn.session() }
+
+// NewBody returns the body of a response that reads content from the session, after a head that was read
+// already. Content must return io.EOF only after the server has confirmed the end. The lease ends with
+// the body.
+func NewBody(l Holder, head []byte, content io.Reader) io.ReadCloser {
+	return &body{lease: l, head: head, content: content}
+}
+
+type body struct {
+	lease   Holder
+	head    []byte // the part not returned yet
+	content io.Reader
+	err     error
+	once    sync.Once // ends the lease
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if len(b.head) > 0 {
+		n := copy(p, b.head)
+		b.head = b.head[n:]
+		return n, nil
+	}
 	if b.err != nil {
 		return 0, b.err
 	}
 	n, err := b.content.Read(p)
 	if err != nil {
-		b.err = err
-		if err != io.EOF {
-			b.lease.Conn.session().Lines.Break(err)
-		}
-		b.lease.Put()
+		b.finish(err)
 	}
 	return n, err
 }
 
-func (b *body[S]) Close() error {
-	b.lease.Discard()
+func (b *body) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(b.head)
+	b.head = b.head[n:]
+	if err != nil || b.err == io.EOF {
+		return int64(n), err
+	}
+	if b.err != nil {
+		return int64(n), b.err
+	}
+	m, err := io.Copy(w, b.content)
+	b.finish(cmp.Or(err, io.EOF))
+	return int64(n) + m, err
+}
+
+// finish ends the lease. The session can be reused only if err is io.EOF.
+func (b *body) finish(err error) {
+	b.err = err
+	b.once.Do(func() {
+		if err != io.EOF {
+			b.lease.session().Lines.Break(err)
+		}
+		b.lease.Put()
+	})
+}
+
+func (b *body) Close() error {
+	b.once.Do(b.lease.Discard)
 	return nil
 }
