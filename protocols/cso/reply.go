@@ -151,12 +151,9 @@ func (b *replies) readRefusal(first reply) error {
 // next reads a reply and stores its line in rest.
 func (b *replies) next() (reply, error) {
 	line, err := b.r.RawLine()
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
 	if err != nil {
-		b.end = err
-		return reply{}, err
+		b.end = wire.Unexpected(err)
+		return reply{}, b.end
 	}
 	b.rest = line
 	text := strings.TrimRight(string(line), "\r\n")

@@ -142,7 +142,7 @@ func (a *response) nextDefinition() error {
 		reply, err := a.lines.Reply()
 		switch {
 		case err != nil:
-			return unexpectedEOF(err)
+			return wire.Unexpected(err)
 		case reply.Code == replyOK && a.count < a.query.n:
 			return a.errNoSuch()
 		case reply.Code == replyOK && a.count > 0 && a.count < a.announced:
@@ -188,20 +188,11 @@ func (a *response) next() error {
 	reply, err := a.lines.Reply()
 	switch {
 	case err != nil:
-		return unexpectedEOF(err)
+		return wire.Unexpected(err)
 	case reply.Code != replyOK:
 		return failure(reply, a.query)
 	}
 	return io.EOF
-}
-
-// unexpectedEOF returns io.ErrUnexpectedEOF for io.EOF, because the connection ended within the
-// response.
-func unexpectedEOF(err error) error {
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }
 
 func (a *response) Read(p []byte) (int, error) {

@@ -254,10 +254,8 @@ func (b *transferBody) conclude() error {
 }
 
 func truncated(what string, err error) error {
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
-	return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("%s: %w", what, err)}
+	return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
+		Err: fmt.Errorf("%s: %w", what, wire.Unexpected(err))}
 }
 
 // finish ends the body with err and the use of the session with outcome. Only the first call

@@ -56,10 +56,7 @@ func (s *session) readError(err error) error {
 		return nil
 	}
 	s.Lines.Break(err)
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
-	}
-	return err
+	return wire.Unexpected(err)
 }
 
 func (s *session) readResponse(stream bool) (response, error) {

@@ -124,7 +124,7 @@ func readHeader(r *bufio.Reader) (tag byte, n int, err error) {
 		case len(b) == 0:
 			return 0, 0, err
 		case err != nil:
-			return 0, 0, unexpected(err)
+			return 0, 0, wire.Unexpected(err)
 		}
 		if tag, start, n, err = parseHeader(b); err != io.ErrUnexpectedEOF {
 			r.Discard(start)
@@ -156,17 +156,10 @@ func readMessage(r *bufio.Reader, b []byte) ([]byte, error) {
 		}
 		got, err := io.ReadFull(r, b[len(b):min(n, cap(b))])
 		if b = b[:len(b)+got]; err != nil {
-			return nil, unexpected(err)
+			return nil, wire.Unexpected(err)
 		}
 	}
 	return b, nil
-}
-
-func unexpected(err error) error {
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }
 
 // parseMessage parses an LDAPMessage (RFC 4511, section 4.1.1). Controls may be missing.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -106,7 +107,7 @@ func (b *records) receiveRecord() (record, error) {
 	for silent := 0; silent < maxIntermediate; silent++ {
 		op, err := b.receive()
 		if err != nil {
-			return record{}, unexpected(err)
+			return record{}, wire.Unexpected(err)
 		}
 		switch op.tag {
 		case tagEntry, tagReference:

@@ -3,7 +3,6 @@ package nfs
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net"
 
 	"github.com/urlget/urlget/fetch"
@@ -67,10 +66,8 @@ func connError(err error) error {
 		return own
 	case errors.Is(err, xdr.ErrMalformed):
 		return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
-	case err == io.EOF:
-		return io.ErrUnexpectedEOF
 	}
-	return err
+	return wire.Unexpected(err)
 }
 
 // isLost reports whether err may mean that the server had closed an idle connection.

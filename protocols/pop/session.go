@@ -3,7 +3,6 @@ package pop
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"strconv"
 	"strings"
@@ -91,10 +90,7 @@ func (s *session) status(desc string) (string, error) {
 func (s *session) reply() (string, error) {
 	defer s.ReplyTimeout()()
 	line, err := s.Lines.Line()
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
-	return line, err
+	return line, wire.Unexpected(err)
 }
 
 func (s *session) parseStatus(desc, line string) (string, error) {

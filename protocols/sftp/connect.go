@@ -14,6 +14,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/pace"
 )
 
@@ -212,10 +213,8 @@ func subsystemError(err error) error {
 }
 
 func setupError(err error) error {
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
-	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("connection lost: %w", err)}
+	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
+		Err: fmt.Errorf("connection lost: %w", wire.Unexpected(err))}
 }
 
 // progress is the time, in Unix nanoseconds, up to which the server has kept the minimum rate

@@ -206,11 +206,8 @@ func connError(err error) error {
 	if errors.As(err, &e) {
 		return e
 	}
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
 	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
-		Err: fmt.Errorf("%w: %w", remotefile.ErrLost, err)}
+		Err: fmt.Errorf("%w: %w", remotefile.ErrLost, wire.Unexpected(err))}
 }
 
 func (s *session) deliver(resp response) error {

@@ -133,13 +133,10 @@ func isElementSetError(err error) bool {
 
 // readError returns the error for a message that could not be read. io.EOF is unexpected here.
 func readError(err error) error {
-	switch {
-	case err == io.EOF:
-		return io.ErrUnexpectedEOF
-	case errors.Is(err, ber.ErrMalformed):
+	if errors.Is(err, ber.ErrMalformed) {
 		return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
 	}
-	return err
+	return wire.Unexpected(err)
 }
 
 // contentError is like readError, for an error while the content of a record is read.

@@ -148,10 +148,7 @@ func (h *hits) advance() (more bool, err error) {
 	h.left--
 	more = h.p.Next()
 	if err := h.l.r.Err(); err != nil {
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF
-		}
-		return false, err
+		return false, wire.Unexpected(err)
 	}
 	if more && h.left == 0 {
 		return false, fetch.ErrProtocol.Errorf("received more records than requested")

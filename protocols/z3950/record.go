@@ -163,10 +163,7 @@ func (b *body) finish() error {
 		return fetch.ErrProtocol.Errorf("received more records than requested")
 	}
 	if err := b.l.r.Err(); err != nil {
-		if err == io.EOF {
-			return io.ErrUnexpectedEOF
-		}
-		return err
+		return wire.Unexpected(err)
 	}
 	return io.EOF
 }
