@@ -178,6 +178,28 @@ func (p *Pool[K, C]) Get(ctx context.Context, key K, prefer func(C) bool,
 	return &Lease[K, C]{Conn: l.Conn.(C), Reused: l.Reused, lease: l, opts: &p.opts}, nil
 }
 
+// Use leases a connection as Get does, binds it to ctx and calls op. If op fails on a reused connection
+// and stale reports that another one may succeed, Use tries that. If Use succeeds, the caller must end the
+// lease.
+func (p *Pool[K, C]) Use(ctx context.Context, key K, prefer func(C) bool, dial func(context.Context) (C, error),
+	op func(*Lease[K, C]) error, stale func(C, error) bool) (*Lease[K, C], error) {
+	for {
+		l, err := p.Get(ctx, key, prefer, dial)
+		if err != nil {
+			return nil, err
+		}
+		l.Bind(ctx)
+		if err = op(l); err == nil {
+			return l, nil
+		}
+		if !l.Reused || ctx.Err() != nil || !stale(l.Conn, err) {
+			l.Put()
+			return nil, err
+		}
+		l.Discard()
+	}
+}
+
 func (p *Pool[K, C]) scoped(ctx context.Context, key K) scopedKey {
 	k := scopedKey{key: key, scope: p.env.Scope(ctx)}
 	switch a := any(key).(type) {

@@ -121,30 +121,21 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	}
 }
 
-func (d *opener) perform(ctx context.Context, t *target, s *server) (*fetch.Response, error) {
-	for {
-		pooled, err := d.pool.Get(ctx, t.addr, nil,
-			func(ctx context.Context) (*conn, error) { return d.connect(ctx, t.addr) })
-		if err != nil {
-			return nil, err
-		}
-		pooled.Bind(ctx)
-		l := &lease{conn: pooled.Conn, Lease: pooled}
-		l.cred = d.cred(ctx)
-		resp, err := d.openResponse(ctx, l, t, s)
-		if err == nil {
-			if resp.Body == fetch.NoBody {
+func (d *opener) perform(ctx context.Context, t *target, s *server) (resp *fetch.Response, err error) {
+	_, err = d.pool.Use(ctx, t.addr, nil,
+		func(ctx context.Context) (*conn, error) { return d.connect(ctx, t.addr) },
+		func(pooled *driver.Lease[string, *conn]) error {
+			l := &lease{conn: pooled.Conn, Lease: pooled}
+			l.cred = d.cred(ctx)
+			if resp, err = d.openResponse(ctx, l, t, s); err == nil && resp.Body == fetch.NoBody {
 				l.Put()
 			}
-			return resp, nil
-		}
-		if pooled.Reused && ctx.Err() == nil && isLost(l.err) {
-			l.Discard()
-			continue // the server had closed the idle connection
-		}
-		l.Put()
+			return err
+		}, func(c *conn, _ error) bool { return isLost(c.err) })
+	if err != nil {
 		return nil, err
 	}
+	return resp, nil
 }
 
 func (d *opener) openResponse(ctx context.Context, l *lease, t *target, s *server) (*fetch.Response, error) {

@@ -79,32 +79,17 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		return nil, err
 	}
 	t.foreign = d.env.Foreign(ctx)
-	for {
-		l, err := d.pool.Get(ctx, t.key(), nil,
-			func(ctx context.Context) (*session, error) { return d.connect(ctx, t) })
-		if ref := (*referral)(nil); errors.As(err, &ref) {
-			return ref.response(), nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		resp, err := d.perform(ctx, l, t)
-		if ref := (*referral)(nil); errors.As(err, &ref) {
-			return ref.response(), nil
-		}
-		if l.Reused && errors.Is(err, remotefile.ErrLost) && ctx.Err() == nil {
-			continue // the server had closed it
-		}
-		return resp, err
-	}
-}
-
-// The lease ends with the body of the response.
-func (d *opener) perform(ctx context.Context, l lease, t *target) (*fetch.Response, error) {
-	l.Bind(ctx)
-	resp, err := d.openResponse(l, t)
-	if err != nil || resp.Body == fetch.NoBody {
-		l.Put()
+	var resp *fetch.Response
+	_, err = d.pool.Use(ctx, t.key(), nil,
+		func(ctx context.Context) (*session, error) { return d.connect(ctx, t) },
+		func(l lease) error {
+			if resp, err = d.openResponse(l, t); err == nil && resp.Body == fetch.NoBody {
+				l.Put() // otherwise the lease ends with the body
+			}
+			return err
+		}, func(_ *session, err error) bool { return errors.Is(err, remotefile.ErrLost) })
+	if ref := (*referral)(nil); errors.As(err, &ref) {
+		return ref.response(), nil
 	}
 	if err != nil {
 		return nil, err

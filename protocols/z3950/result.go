@@ -1,6 +1,7 @@
 package z3950
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -116,7 +117,7 @@ func (l *lease) present(m codec.Present) (*codec.PresentResponse, error) {
 	}
 	err = diagnosticsError(p.Diagnostics)
 	if code := diagnosticOf(err); l.Reused && (code == codec.ResultSetDeleted || code == codec.NoResultSet) {
-		err = errStale
+		err = l.markBroken(errors.New("the result set is gone")) // a new session searches again
 	}
 	return nil, err
 }

@@ -228,9 +228,6 @@ func (l *lease) Discard() {
 	l.Lease.Discard()
 }
 
-// errStale is returned if a reused session has lost its result set.
-var errStale = errors.New("the result set is gone")
-
 // with leases a session, preferably one with the result set of t, and runs op on it. If a reused
 // session has been closed by the server, it tries another one. If with succeeds, the caller must put
 // or discard the lease.
@@ -239,24 +236,15 @@ func (d *opener) with(ctx context.Context, t *target, op func(*lease) error) (*l
 	user, _ := t.url.User()
 	key := serverKey{addr: t.url.HostPort(port), login: user + "\x00" + password}
 	result := t.resultKey()
-	for {
-		pooled, err := d.pool.Get(ctx, key, func(s *session) bool { return s.result == result },
-			func(ctx context.Context) (*session, error) { return d.dial(ctx, t) })
-		if err != nil {
-			return nil, err
-		}
-		pooled.Bind(ctx)
-		l := &lease{session: pooled.Conn, Lease: pooled}
-		if err = l.mask(op(l)); err == nil {
-			return l, nil
-		}
-		closed := l.broken.Load() && !errors.Is(err, os.ErrDeadlineExceeded) &&
-			fetch.CodeOf(err) != fetch.ErrProtocol
-		if pooled.Reused && ctx.Err() == nil && (closed || errors.Is(err, errStale)) {
-			l.Discard()
-			continue
-		}
-		l.Put()
-		return nil, err
-	}
+	var l *lease
+	_, err := d.pool.Use(ctx, key, func(s *session) bool { return s.result == result },
+		func(ctx context.Context) (*session, error) { return d.dial(ctx, t) },
+		func(pooled *driver.Lease[serverKey, *session]) error {
+			l = &lease{session: pooled.Conn, Lease: pooled}
+			return l.mask(op(l))
+		}, func(s *session, err error) bool {
+			return s.broken.Load() && !errors.Is(err, os.ErrDeadlineExceeded) &&
+				fetch.CodeOf(err) != fetch.ErrProtocol
+		})
+	return l, err
 }

@@ -216,26 +216,15 @@ var ErrStale = errors.New("not in the maildrop of this session")
 // lease.
 func (p *Pool[S]) Lease(ctx context.Context, srv *Server, prefer func(S) bool,
 	op func(Lease[S]) error) (Lease[S], error) {
-	for {
-		pooled, err := p.pool.Get(ctx, srv.Key(), prefer,
-			func(ctx context.Context) (S, error) { return p.dial(ctx, srv) })
-		if err != nil {
-			return Lease[S]{}, err
-		}
-		pooled.Bind(ctx)
-		l := Lease[S]{pooled}
-		if err = op(l); err == nil {
-			return l, nil
-		}
-		broken := l.Conn.session().Lines.Err()
-		disconnected := broken != nil && !errors.Is(broken, os.ErrDeadlineExceeded) &&
-			!errors.Is(err, wire.ErrReplyTooLong) && fetch.CodeOf(err) != fetch.ErrTooLarge
-		if !pooled.Reused || ctx.Err() != nil || !disconnected && !errors.Is(err, ErrStale) {
-			l.Put()
-			return Lease[S]{}, err
-		}
-		l.Discard()
-	}
+	l, err := p.pool.Use(ctx, srv.Key(), prefer,
+		func(ctx context.Context) (S, error) { return p.dial(ctx, srv) },
+		func(l *driver.Lease[Key, S]) error { return op(Lease[S]{l}) },
+		func(s S, err error) bool {
+			broken := s.session().Lines.Err()
+			return errors.Is(err, ErrStale) || broken != nil && !errors.Is(broken, os.ErrDeadlineExceeded) &&
+				!errors.Is(err, wire.ErrReplyTooLong) && fetch.CodeOf(err) != fetch.ErrTooLarge
+		})
+	return Lease[S]{l}, err
 }
 
 // SetParts sets the parts of a response, which are read from the session. The lease ends with them.
