@@ -181,8 +181,9 @@ func (p *Pool[K, C]) Get(ctx context.Context, key K, prefer func(C) bool,
 // Use leases a connection as Get does, binds it to ctx and calls op. If op fails on a reused connection
 // and stale reports that another one may succeed, Use tries that. If Use succeeds, the caller must end the
 // lease.
-func (p *Pool[K, C]) Use(ctx context.Context, key K, prefer func(C) bool, dial func(context.Context) (C, error),
-	op func(*Lease[K, C]) error, stale func(C, error) bool) (*Lease[K, C], error) {
+func (p *Pool[K, C]) Use(ctx context.Context, key K, prefer func(C) bool,
+	dial func(context.Context) (C, error), op func(*Lease[K, C]) error,
+	stale func(C, error) bool) (*Lease[K, C], error) {
 	for {
 		l, err := p.Get(ctx, key, prefer, dial)
 		if err != nil {

@@ -57,10 +57,10 @@ var layers = []layer{
 		{packages: "internal/codec/tn3270", modules: []string{"golang.org/x/text"}},
 		{packages: "internal/codec/gemtext", imports: []string{"fetch/driver/wire"}},
 		{packages: "internal/codec/nfs3", imports: []string{"internal/codec/xdr"}},
-		{packages: "internal/codec/rsync", modules: []string{"golang.org/x/crypto/md4"}},
+		{packages: "internal/codec/rsync", imports: []string{"fetch/driver/wire"}, modules: []string{"golang.org/x/crypto/md4"}},
 		{packages: "internal/codec/smb2", modules: []string{"golang.org/x/crypto/md4"}},
 		{packages: "internal/codec/z3950", imports: []string{"internal/codec/ber"}},
-		{packages: "internal/codec/*", imports: []string{"fetch/uri"},
+		{packages: "internal/codec/*", imports: []string{"fetch/uri", "fetch/driver/wire"},
 			purpose: "encodes and decodes the messages of one protocol, for its driver and its test server"},
 	}},
 

@@ -8,6 +8,8 @@ import (
 	"iter"
 	"strconv"
 	"strings"
+
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 const (
@@ -221,7 +223,7 @@ func (r *Reader) endMark(limit int64) bool {
 	mark, err := r.in.Peek(2)
 	switch {
 	case err != nil:
-		r.Fail(unexpected(err))
+		r.Fail(wire.Unexpected(err))
 		return false
 	case mark[0] != 0 || mark[1] != 0:
 		return false
@@ -229,13 +231,6 @@ func (r *Reader) endMark(limit int64) bool {
 	r.in.Discard(2)
 	r.off += 2
 	return true
-}
-
-func unexpected(err error) error {
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }
 
 func (r *Reader) octet(limit int64) byte {
@@ -247,7 +242,7 @@ func (r *Reader) octet(limit int64) byte {
 	}
 	c, err := r.in.ReadByte()
 	if err != nil {
-		r.err = unexpected(err)
+		r.err = wire.Unexpected(err)
 		return 0
 	}
 	r.off++
@@ -337,7 +332,7 @@ func (r *Reader) discard(end int64) {
 		m, err := r.in.Discard(int(min(n, 1<<20)))
 		r.off += int64(m)
 		if err != nil {
-			r.Fail(unexpected(err))
+			r.Fail(wire.Unexpected(err))
 			return
 		}
 	}
@@ -359,7 +354,7 @@ func (r *Reader) read(p []byte) (int, error) {
 	if n > 0 {
 		err = nil
 	}
-	return n, r.Fail(unexpected(err))
+	return n, r.Fail(wire.Unexpected(err))
 }
 
 // A content reads the contents of a primitive or constructed string.

@@ -9,6 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"time"
+
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 // Version is the protocol version. Servers commonly support no later one.
@@ -107,20 +109,13 @@ func Read(r io.Reader, alloc func(int) []byte) (Message, error) {
 		return Message{}, fmt.Errorf("%w: invalid length %d", ErrMalformed, size)
 	}
 	if _, err := io.ReadFull(r, head[4:]); err != nil {
-		return Message{}, unexpectedEOF(err)
+		return Message{}, wire.Unexpected(err)
 	}
 	m := Message{Type: Type(head[4]), ID: binary.BigEndian.Uint32(head[5:]), Payload: alloc(int(size) - 5)}
 	if _, err := io.ReadFull(r, m.Payload); err != nil {
-		return Message{}, unexpectedEOF(err)
+		return Message{}, wire.Unexpected(err)
 	}
 	return m, nil
-}
-
-func unexpectedEOF(err error) error {
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }
 
 // Append appends a message to b. It panics if a field is not a uint32, uint64, string, []byte or

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 // A Tag is the kind of a frame.
@@ -79,11 +81,8 @@ func (f *Frames) Read(p []byte) (int, error) {
 	if n > 0 {
 		f.messages = 0
 	}
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
-	f.err = err
-	return n, err
+	f.err = wire.Unexpected(err)
+	return n, f.err
 }
 
 func (f *Frames) next() error {
@@ -105,10 +104,7 @@ func (f *Frames) next() error {
 	}
 	payload := make([]byte, size)
 	if _, err := io.ReadFull(f.Source, payload); err != nil {
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF
-		}
-		return err
+		return wire.Unexpected(err)
 	}
 	if tag == Data || tag == Noop {
 		return nil

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"io"
 	"math/bits"
+
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 // AppendInt appends an integer of four bytes.
@@ -74,22 +76,16 @@ func (d *Decoder) Read(p []byte) (int, error) {
 		return 0, d.err
 	}
 	n, err := d.r.Read(p)
-	if err != nil {
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF
-		}
-		d.err = err
-	}
-	return n, err
+	d.err = wire.Unexpected(err)
+	return n, d.err
 }
 
 // fixed returns the next n bytes, at most 16, or zeros.
 func (d *Decoder) fixed(n int) []byte {
 	b := d.buf[:n]
 	if d.err == nil {
-		if _, d.err = io.ReadFull(d.r, b); d.err == io.EOF {
-			d.err = io.ErrUnexpectedEOF
-		}
+		_, err := io.ReadFull(d.r, b)
+		d.err = wire.Unexpected(err)
 	}
 	if d.err != nil {
 		clear(b)
@@ -156,9 +152,8 @@ func (d *Decoder) Text(size int32, limit int) string {
 		return ""
 	}
 	b := make([]byte, size)
-	if _, d.err = io.ReadFull(d.r, b); d.err == io.EOF {
-		d.err = io.ErrUnexpectedEOF
-	}
+	_, err := io.ReadFull(d.r, b)
+	d.err = wire.Unexpected(err)
 	return string(b)
 }
 

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 const lastFragment = 1 << 31
@@ -43,10 +45,7 @@ func ReadRecord(r io.Reader, buf []byte, limit int) ([]byte, error) {
 		}
 		record = record[:begin+int(size)]
 		if _, err := io.ReadFull(r, record[begin:]); err != nil {
-			if err == io.EOF {
-				err = io.ErrUnexpectedEOF
-			}
-			return nil, err
+			return nil, wire.Unexpected(err)
 		}
 		if mark&lastFragment != 0 {
 			return record, nil
