@@ -22,3 +22,13 @@ func TestCut(t *testing.T) {
 		}
 	}
 }
+
+func TestCutReadsString(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"": `""`, "a b": `"a b"`, `\"`: `"\\\""`} {
+		s := String(text)
+		if got, rest, ok := Cut(s + "x"); s != want || got != text || rest != "x" || !ok {
+			t.Errorf("%q: %s, read as %q, %q, %v", text, s, got, rest, ok)
+		}
+	}
+}

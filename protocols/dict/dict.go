@@ -3,6 +3,7 @@
 package dict
 
 import (
+	"cmp"
 	"context"
 	"crypto/md5"
 	"encoding/hex"
@@ -14,6 +15,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
+	"github.com/urlget/urlget/internal/quoted"
 )
 
 const (
@@ -126,10 +128,7 @@ func (d *opener) clientCommand() string {
 		}
 		return r
 	}, d.env.Identity().UserAgent)
-	if name == "" {
-		name = "urlget"
-	}
-	return "CLIENT " + quote(name)
+	return "CLIENT " + quoted.String(cmp.Or(name, "urlget"))
 }
 
 // login authenticates the user with a digest of the server's message identifier and the password
@@ -167,7 +166,7 @@ func (d *opener) login(ctx context.Context, req *fetch.Request, a *response, ban
 // authenticate sends a login. The reply to CLIENT comes before its first one.
 func (a *response) authenticate(id string, cred fetch.Credential, greeted bool) error {
 	sum := md5.Sum([]byte(id + cred.Password))
-	line := "AUTH " + quote(cred.User) + " "
+	line := "AUTH " + quoted.String(cred.User) + " "
 	if err := a.lines.SendSecret(line+hex.EncodeToString(sum[:]), line+"****"); err != nil {
 		return err
 	}
@@ -232,7 +231,7 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	}
 	steps := []string{d.clientCommand()}
 	if q.user != "" {
-		steps = append(steps, "AUTH "+quote(q.user)+" ****")
+		steps = append(steps, "AUTH "+quoted.String(q.user)+" ****")
 	}
 	return append(steps, q.command(), "QUIT"), nil
 }

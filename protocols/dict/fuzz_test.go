@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/quoted"
 )
 
 // FuzzFields checks that a quoted string is parsed to the original, and that fields does not panic.
@@ -15,7 +16,7 @@ func FuzzFields(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		fields(s)
-		got, err := fields(quote(s) + " x " + quote(s))
+		got, err := fields(quoted.String(s) + " x " + quoted.String(s))
 		if err != nil || !slices.Equal(got, []string{s, "x", s}) {
 			t.Errorf("%q comes back as %q, %v", s, got, err)
 		}

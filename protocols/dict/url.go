@@ -8,6 +8,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/quoted"
 )
 
 type verb byte
@@ -107,9 +108,9 @@ func (q *query) fill(values []string, fields []*string) error {
 func (q query) command() string {
 	switch q.verb {
 	case define:
-		return "DEFINE " + q.database + " " + quote(q.word)
+		return "DEFINE " + q.database + " " + quoted.String(q.word)
 	case match:
-		return "MATCH " + q.database + " " + q.strategy + " " + quote(q.word)
+		return "MATCH " + q.database + " " + q.strategy + " " + quoted.String(q.word)
 	}
 	return "SHOW DB"
 }
@@ -122,11 +123,6 @@ func definitionPath(word, database string, n int) string {
 		path += ":" + strconv.Itoa(n)
 	}
 	return path
-}
-
-// quote returns s as a quoted string (RFC 2229, section 2.2).
-func quote(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
 // isAtom reports whether s may be written without quotes (RFC 2229, section 2.2).

@@ -1,6 +1,7 @@
 package gopher
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -85,9 +86,7 @@ func parseField(line string) (fetch.Field, bool) {
 	if len(f.Default) == 0 {
 		f.Default = nil
 	}
-	if f.Name == "" {
-		f.Name = strings.TrimSpace(typ)
-	}
+	f.Name = cmp.Or(f.Name, strings.TrimSpace(typ))
 	return f, f.Name != "" // answers are identified by name
 }
 

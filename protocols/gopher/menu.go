@@ -3,6 +3,7 @@ package gopher
 import (
 	"io"
 	"iter"
+	"strconv"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -148,17 +149,11 @@ func isBadPort(line string) bool {
 	return len(f) > 3 && strings.Trim(f[3], " 0") != "" && parsePort(f[3]) == 0
 }
 
+// parsePort returns 0 for a port that is missing or invalid.
 func parsePort(s string) uint16 {
-	s = strings.TrimSpace(s)
-	n := 0
-	for i := range len(s) {
-		c := s[i]
-		if c < '0' || c > '9' {
-			return 0
-		}
-		if n = n*10 + int(c-'0'); n > 65535 {
-			return 0
-		}
+	n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 16)
+	if err != nil {
+		return 0
 	}
 	return uint16(n)
 }

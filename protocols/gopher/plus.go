@@ -1,6 +1,7 @@
 package gopher
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -178,11 +179,8 @@ func (d *opener) plusFailure(c *conn, h header, g uri.Gopher) error {
 	first, rest, _ := strings.Cut(strings.ReplaceAll(wire.Text(string(data)), "\r\n", "\n"), "\n")
 	number, admin, _ := strings.Cut(strings.TrimSpace(first), " ")
 	rest = strings.TrimSpace(rest)
-	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: rest}}
+	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: cmp.Or(rest, admin)}}
 	e.Reply.Code, _ = strconv.Atoi(number)
-	if rest == "" {
-		e.Reply.Text = admin
-	}
 	switch e.Reply.Code {
 	case 1:
 		e.Code = fetch.ErrNotFound

@@ -3,6 +3,7 @@ package gopher
 import (
 	"bytes"
 	"io"
+	"slices"
 
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
@@ -48,12 +49,7 @@ func (t *textReader) atFinalDot() (bool, error) {
 		rest, err := t.r.Peek(n)
 		switch {
 		case err == io.EOF:
-			for _, dot := range finalDots {
-				if string(rest) == dot {
-					return true, nil
-				}
-			}
-			return false, nil
+			return slices.Contains(finalDots, string(rest)), nil
 		case err != nil:
 			return false, err
 		case n == 2 && rest[1] != '\r' && rest[1] != '\n':

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/internal/quoted"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -92,7 +93,7 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	if t.mailbox == "" {
 		return append(steps, `LIST "" "*"`), nil
 	}
-	steps = append(steps, "EXAMINE "+fetch.Printable(quote(encodeName(t.mailbox))))
+	steps = append(steps, "EXAMINE "+fetch.Printable(quoted.String(encodeName(t.mailbox))))
 	switch {
 	case t.uid != 0 && req.Op == fetch.OpStat:
 		steps = append(steps, fmt.Sprintf("UID FETCH %d %s", t.uid, statItems))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
+	"github.com/urlget/urlget/internal/quoted"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -35,8 +36,8 @@ func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session)
 
 // login authenticates with LOGIN (RFC 3501, section 6.2.3).
 func (s *session) login(cred fetch.Credential) error {
-	tag, err := s.send("LOGIN "+quote(cred.User)+" "+quote(cred.Password),
-		"LOGIN "+quote(cred.User)+" ********")
+	tag, err := s.send("LOGIN "+quoted.String(cred.User)+" "+quoted.String(cred.Password),
+		"LOGIN "+quoted.String(cred.User)+" ********")
 	if err != nil {
 		return err
 	}

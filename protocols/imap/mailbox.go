@@ -1,6 +1,7 @@
 package imap
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -175,11 +176,8 @@ func (t *target) part(validity, uid uint32, items map[string]value) (driver.Part
 	m.Unread = known && !slices.ContainsFunc(flags.list, func(f value) bool {
 		return strings.EqualFold(f.text, `\Seen`)
 	})
-	e := fetch.Entry{URL: u, Name: m.Subject, Kind: fetch.EntryObject, Rel: "item",
-		ContentType: "message/rfc822", Size: -1, Sys: m}
-	if e.Name == "" {
-		e.Name = fmt.Sprintf("message %d", uid)
-	}
+	e := fetch.Entry{URL: u, Name: cmp.Or(m.Subject, fmt.Sprintf("message %d", uid)),
+		Kind: fetch.EntryObject, Rel: "item", ContentType: "message/rfc822", Size: -1, Sys: m}
 	if size, ok := items["RFC822.SIZE"]; ok {
 		e.Size = size.number()
 	}

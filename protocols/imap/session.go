@@ -9,6 +9,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
+	"github.com/urlget/urlget/internal/quoted"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -146,18 +147,12 @@ func (s *session) status(desc, tag string, r response) (done bool, err error) {
 	return true, s.Lines.Break(fmt.Errorf("%w %.80q", wire.ErrMalformed, r.data))
 }
 
-// quote returns text as a quoted string (RFC 3501, section 9). It does not check for CR, LF and NUL,
-// because wire.Lines rejects commands that contain them.
-func quote(text string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
-}
-
 // If force is set, examine selects the mailbox even if it is already selected.
 func (s *session) examine(t *target, force bool) error {
 	name := encodeName(t.mailbox)
 	if s.mailbox != name || force {
 		s.mailbox, s.validity = "", 0
-		err := s.cmd("mailbox "+t.mailbox, "EXAMINE "+quote(name), func(r response) error {
+		err := s.cmd("mailbox "+t.mailbox, "EXAMINE "+quoted.String(name), func(r response) error {
 			_, text, _ := strings.Cut(string(r.data), " ")
 			if value, ok := strings.CutPrefix(code(text), "UIDVALIDITY "); ok {
 				n, _ := strconv.ParseUint(value, 10, 32)

@@ -1,6 +1,7 @@
 package ldap
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -60,9 +61,7 @@ func parseURL(u uri.URI, list bool) (query, error) {
 	if err != nil {
 		return q, err
 	}
-	if filter != "" {
-		q.filter = filter
-	}
+	q.filter = cmp.Or(filter, q.filter)
 	compiled, err := ldap.CompileFilter(q.filter)
 	if err != nil {
 		return q, fetch.ErrURL.Errorf("invalid filter: %w", err)

@@ -3,6 +3,7 @@
 package mid
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,9 +54,7 @@ func (d *opener) boxes() *mailbox.Boxes {
 	if b.Paths == nil {
 		b.Paths = mailbox.Default()
 	}
-	if b.Cache == "" {
-		b.Cache = mailbox.DefaultCache()
-	}
+	b.Cache = cmp.Or(b.Cache, mailbox.DefaultCache())
 	return b
 }
 
@@ -189,9 +188,7 @@ func respond(m *mailbox.Message) (*fetch.Response, error) {
 		Body: replay(head, body),
 	}
 	resp.ETag = h.Get("Message-Id")
-	if date, err := mail.ParseDate(h.Get("Date")); err == nil {
-		resp.ModTime = date
-	}
+	resp.ModTime, _ = mail.ParseDate(h.Get("Date"))
 	return resp, nil
 }
 

@@ -3,6 +3,7 @@
 package mounted
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -26,12 +27,7 @@ func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 // With returns a Loader that registers the driver with options. It requires a driver for file URLs.
 // If there is already a driver for nfs, mounted file systems are read only if that driver fails.
 func With(opts Options) fetch.Loader {
-	if opts.AFS == "" {
-		opts.AFS = "/afs"
-	}
-	if opts.Mounts == "" {
-		opts.Mounts = "/proc/mounts"
-	}
+	opts.AFS, opts.Mounts = cmp.Or(opts.AFS, "/afs"), cmp.Or(opts.Mounts, "/proc/mounts")
 	return func(env fetch.Env, reg *fetch.Registry) {
 		s := fetch.Scheme{Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
 			Ranges: true, Local: true, Traits: fetch.Traits{Tree: true}}

@@ -10,6 +10,7 @@
 package nfs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,9 +83,7 @@ type opener struct {
 }
 
 func newDriver(env fetch.Env, opts Options) *opener {
-	if opts.PortmapPort == 0 {
-		opts.PortmapPort = portmapPort
-	}
+	opts.PortmapPort = cmp.Or(opts.PortmapPort, portmapPort)
 	d := &opener{env: env, opts: opts, servers: make(map[serverKey]*server)}
 	d.unprivileged.Store(opts.AnyPort)
 	d.pool = driver.NewPool[string](env, driver.PoolOptions[*conn]{

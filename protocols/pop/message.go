@@ -1,6 +1,7 @@
 package pop
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -106,9 +107,7 @@ func (s *session) describe(number int, meta *fetch.Meta) error {
 
 func describe(meta *fetch.Meta, head []byte) {
 	meta.Header = message.ParseHeader(head)
-	if date, err := mail.ParseDate(meta.Header.Get("Date")); err == nil {
-		meta.ModTime = date
-	}
+	meta.ModTime, _ = mail.ParseDate(meta.Header.Get("Date"))
 }
 
 func asNotFound(err error) error {
@@ -119,9 +118,6 @@ func asNotFound(err error) error {
 }
 
 func messageName(number int, uid string) string {
-	name := fetch.SafeName(strings.ReplaceAll(uid, "/", "_"))
-	if name == "" {
-		name = fmt.Sprint(number)
-	}
+	name := cmp.Or(fetch.SafeName(strings.ReplaceAll(uid, "/", "_")), fmt.Sprint(number))
 	return strings.TrimLeft(name, ".-") + ".eml"
 }

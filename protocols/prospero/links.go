@@ -1,8 +1,10 @@
 package prospero
 
 import (
+	"cmp"
 	"io"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -117,10 +119,7 @@ func (l *Link) size() int64 {
 }
 
 func (l *Link) modTime() time.Time {
-	t, err := time.Parse("20060102150405Z", l.attribute("LAST-MODIFIED"))
-	if err != nil {
-		return time.Time{}
-	}
+	t, _ := time.Parse("20060102150405Z", l.attribute("LAST-MODIFIED"))
 	return t
 }
 
@@ -145,22 +144,15 @@ func (l *Link) entry() fetch.Entry {
 // url returns the location of the object: a prospero URL if possible, otherwise the URL of the first
 // supported access method.
 func (l *Link) url() uri.URI {
-	if l.Target != "EXTERNAL" {
-		known := len(l.Access) == 0
-		for _, a := range l.Access {
-			known = known || a[0] == "PROSPERO-CONTENTS"
-		}
-		if known {
-			return l.prospero()
-		}
-	}
-	if all := l.access(); len(all) > 0 {
+	stored := len(l.Access) == 0 ||
+		slices.ContainsFunc(l.Access, func(a []string) bool { return a[0] == "PROSPERO-CONTENTS" })
+	if all := l.access(); len(all) > 0 && (l.Target == "EXTERNAL" || !stored) {
 		return all[0]
 	}
-	if l.Target != "EXTERNAL" {
-		return l.prospero()
+	if l.Target == "EXTERNAL" {
+		return uri.URI{}
 	}
-	return uri.URI{}
+	return l.prospero()
 }
 
 // prospero returns the prospero URL of the object, or the zero URI if there is none, for instance
@@ -190,13 +182,7 @@ func (l *Link) access() []uri.URI {
 	var all []uri.URI
 	for _, a := range l.Access {
 		m := codec.Line(a)
-		host, name := m.At(2), m.At(4)
-		if host == "" {
-			host = l.Host
-		}
-		if name == "" {
-			name = l.HSOName
-		}
+		host, name := cmp.Or(m.At(2), l.Host), cmp.Or(m.At(4), l.HSOName)
 		if u := accessURL(m.At(0), host, name, m.At(5)); !u.IsZero() {
 			all = append(all, u)
 		}

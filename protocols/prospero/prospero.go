@@ -37,9 +37,7 @@ func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With is like Load, with options.
 func With(opts Options) fetch.Loader {
-	if opts.MaxReply == 0 {
-		opts.MaxReply = 64 << 20
-	}
+	opts.MaxReply = cmp.Or(opts.MaxReply, 64<<20)
 	return func(env fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{
 			Name: "prospero", Port: port, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},

@@ -11,6 +11,7 @@
 package sftp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -236,11 +237,8 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 		if i > 0 {
 			step += " through " + t.route.hops[i-1].addr()
 		}
-		user := h.user
-		if user == "" {
-			user = "the user of the credentials"
-		}
-		steps = append(steps, step, "check the host key of "+h.addr(), "log in as "+user)
+		steps = append(steps, step, "check the host key of "+h.addr(),
+			"log in as "+cmp.Or(h.user, "the user of the credentials"))
 	}
 	steps = append(steps, "STAT "+t.path)
 	if req.Op != fetch.OpStat {

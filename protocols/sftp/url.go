@@ -1,6 +1,7 @@
 package sftp
 
 import (
+	"cmp"
 	"path"
 	"strings"
 
@@ -63,10 +64,7 @@ func (t *target) setPath(rawPath string) error {
 	case home && rest == "":
 		t.path = "."
 	case home && rest[0] == '/':
-		t.path = strings.TrimLeft(uri.UnescapeRaw(rest), "/")
-		if t.path == "" {
-			t.path = "."
-		}
+		t.path = cmp.Or(strings.TrimLeft(uri.UnescapeRaw(rest), "/"), ".")
 	default:
 		t.path = "/" + name
 	}

@@ -2,6 +2,7 @@ package smb
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -136,13 +137,9 @@ func (d *opener) login(ctx context.Context, s *session, t *target) error {
 		if err != nil {
 			return err
 		}
-		a := smb2.Account{Password: cred.Password}
-		if a.Domain, a.User = splitUser(cred.User); a.Domain == "" {
-			a.Domain = domain
-		}
-		if a.User == "" {
-			a.User = user
-		}
+		ownDomain, ownUser := splitUser(cred.User)
+		a := smb2.Account{Domain: cmp.Or(ownDomain, domain), User: cmp.Or(ownUser, user),
+			Password: cred.Password}
 		name := fetch.Credential{User: a.Domain + ";" + a.User, Password: a.Password}
 		err = d.tried.Send(ctx, d.env, t.url, name, func() error { return s.setup(a, false) })
 		if s.err != nil || !errors.Is(err, fetch.ErrAuth) ||

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -248,13 +249,8 @@ func (s *session) roundTrip(c smb2.Command, n int, req smb2.Body, buffer []byte,
 
 // checkStatus ends the session if the server has ended it or disconnected the share.
 func (s *session) checkStatus(m message, allowed ...smb2.Status) error {
-	if m.Status == smb2.StatusSuccess {
+	if m.Status == smb2.StatusSuccess || slices.Contains(allowed, m.Status) {
 		return nil
-	}
-	for _, a := range allowed {
-		if m.Status == a {
-			return nil
-		}
 	}
 	err := statusError(m.Command, m.Status)
 	if errors.Is(err, remotefile.ErrLost) {

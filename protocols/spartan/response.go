@@ -2,6 +2,7 @@ package spartan
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -50,10 +51,8 @@ var absent = []string{"not found", "not exist", "no such", "nothing here", "none
 
 func refusal(text string) fetch.Code {
 	text = strings.ToLower(text)
-	for _, words := range absent {
-		if strings.Contains(text, words) {
-			return fetch.ErrNotFound
-		}
+	if slices.ContainsFunc(absent, func(words string) bool { return strings.Contains(text, words) }) {
+		return fetch.ErrNotFound
 	}
 	return fetch.ErrRefused
 }

@@ -22,6 +22,7 @@
 package telnet
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -51,12 +52,7 @@ type Options struct {
 }
 
 func (o Options) terminalType() string {
-	for _, t := range []string{o.TermType, os.Getenv("TERM")} {
-		if t != "" {
-			return t
-		}
-	}
-	return "unknown"
+	return cmp.Or(o.TermType, os.Getenv("TERM"), "unknown")
 }
 
 // Load registers the schemes telnet, rlogin and tn3270 with default options.

@@ -10,9 +10,8 @@
 package tftp
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -42,12 +41,7 @@ func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With is like Load, with options.
 func With(opts Options) fetch.Loader {
-	if opts.First == 0 {
-		opts.First = time.Second
-	}
-	if opts.Tries == 0 {
-		opts.Tries = 6
-	}
+	opts.First, opts.Tries = cmp.Or(opts.First, time.Second), cmp.Or(opts.Tries, 6)
 	return func(env fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{
 			Name:    "tftp",
@@ -71,22 +65,19 @@ const (
 
 // parse returns the request for a URL, without options (RFC 3617, section 3).
 func parse(u uri.URI) (tftp.Packet, error) {
-	bad := func(text string) (tftp.Packet, error) {
-		return tftp.Packet{}, &fetch.Error{Code: fetch.ErrURL, Err: errors.New(text)}
-	}
+	p := tftp.Packet{Op: tftp.Read, Mode: octet}
 	if u.Host() == "" {
-		return bad("no host")
+		return p, fetch.ErrURL.Errorf("no host")
 	}
 	if _, ok := u.User(); ok {
-		return bad("a tftp URL cannot have a user name")
+		return p, fetch.ErrURL.Errorf("a tftp URL cannot have a user name")
 	}
-	p := tftp.Packet{Op: tftp.Read, Mode: octet}
 	name := u.URLPath()
 	if i := strings.LastIndexByte(name, ';'); i >= 0 {
 		key, value, _ := strings.Cut(name[i+1:], "=")
 		if strings.EqualFold(key, "mode") {
 			if p.Mode = strings.ToLower(value); p.Mode != octet && p.Mode != netascii {
-				return bad("the mode of a tftp URL must be octet or netascii")
+				return p, fetch.ErrURL.Errorf("the mode of a tftp URL must be octet or netascii")
 			}
 			name = name[:i]
 		}
@@ -94,11 +85,11 @@ func parse(u uri.URI) (tftp.Packet, error) {
 	file, err := uri.Unescape(name)
 	switch {
 	case err != nil:
-		return tftp.Packet{}, err
+		return p, err
 	case file == "":
-		return bad("no file name")
+		return p, fetch.ErrURL.Errorf("no file name")
 	case len(file) > maxName:
-		return bad(fmt.Sprintf("file name too long: more than %d bytes", maxName))
+		return p, fetch.ErrURL.Errorf("file name too long: more than %d bytes", maxName)
 	}
 	p.File = file
 	return p, nil
@@ -118,15 +109,11 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		t.size = int64(len(t.ready)) // a single block
 	}
 	resp.Size, resp.Name = t.size, fetch.SafeName(p.File)
-	if resp.ContentType = fetch.TypeByName(p.File); resp.ContentType == "" {
-		resp.ContentType = "application/octet-stream"
-	}
+	resp.ContentType = cmp.Or(fetch.TypeByName(p.File), "application/octet-stream")
 	if p.Mode == netascii {
 		// tsize may be the size of the file or of its netascii form.
 		resp.Size, resp.Body = -1, &text{tftp.NetASCII(t), t}
-		if fetch.TypeByName(p.File) == "" {
-			resp.ContentType = "text/plain"
-		}
+		resp.ContentType = cmp.Or(fetch.TypeByName(p.File), "text/plain")
 	}
 	if req.Op == fetch.OpStat {
 		t.Close()

@@ -1,6 +1,7 @@
 package wais
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -64,11 +65,8 @@ func cutSuffix(name string) (base, suffix string, ok bool) {
 }
 
 func (d document) chunk(offset, n int64) apdu.Search {
-	docType := d.docType
-	if docType == "" {
-		docType = typeText // a type is required
-	}
-	return apdu.Search{Database: d.database, Document: d.id, Type: docType, From: offset, To: offset + n}
+	return apdu.Search{Database: d.database, Document: d.id, From: offset, To: offset + n,
+		Type: cmp.Or(d.docType, typeText)} // a type is required
 }
 
 // document opens a document. It retrieves the first chunk to check that the document exists.
@@ -155,10 +153,8 @@ func (b *documentBody) fill() error {
 
 func (b *documentBody) handleResponse(found apdu.Response, requested int64) error {
 	got := int64(len(found.Text))
-	pastEnd := false
-	for _, d := range found.Diagnostics {
-		pastEnd = pastEnd || d.Code == apdu.OutOfRange
-	}
+	pastEnd := slices.ContainsFunc(found.Diagnostics,
+		func(d apdu.Diagnostic) bool { return d.Code == apdu.OutOfRange })
 	switch {
 	case got > requested:
 		return violation(fmt.Errorf("received %d bytes, requested %d", got, requested))
@@ -191,12 +187,7 @@ func (b *documentBody) handleResponse(found apdu.Response, requested int64) erro
 	return nil
 }
 
-func (b *documentBody) finalError() error {
-	if b.endErr != nil {
-		return b.endErr
-	}
-	return io.EOF
-}
+func (b *documentBody) finalError() error { return cmp.Or(b.endErr, io.EOF) }
 
 // Servers report an unknown identifier as a permanent error, which becomes ErrNotFound.
 func missingDocument(found apdu.Response) error {

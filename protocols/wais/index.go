@@ -120,9 +120,6 @@ const directory = "INFO"
 
 // hitDate parses "yymmdd". Years below 69 are in the 21st century.
 func hitDate(s string) time.Time {
-	t, err := time.Parse("060102", s)
-	if err != nil {
-		return time.Time{}
-	}
+	t, _ := time.Parse("060102", s)
 	return t
 }

@@ -83,9 +83,8 @@ func diagnosticsError(list []codec.Diagnostic) error {
 		codec.SubsetResources, codec.NoSession, codec.OutOfResources, codec.InMaintenance,
 		codec.LoginOutOfService, codec.RecordLocked:
 		e.Code, e.Retry = fetch.ErrBusy, true
-	case codec.NoDatabase, codec.UnknownDatabase, codec.OutOfRange, codec.RecordDeleted:
-		e.Code = fetch.ErrNotFound
-	case codec.NotInSyntax, codec.BadSyntax, codec.NoData, codec.BadElementSet, codec.NoElementSets:
+	case codec.NoDatabase, codec.UnknownDatabase, codec.OutOfRange, codec.RecordDeleted,
+		codec.NotInSyntax, codec.BadSyntax, codec.NoData, codec.BadElementSet, codec.NoElementSets:
 		e.Code = fetch.ErrNotFound
 	case codec.BadUser, codec.BadPassword, codec.WrongInterface, codec.NoUserDatabases, codec.AccountExpired,
 		codec.PasswordExpired, codec.PasswordChanged:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
+	"github.com/urlget/urlget/internal/quoted"
 )
 
 const maxTokens = 500
@@ -40,19 +41,11 @@ func tokens(s string) (list []token, err error) {
 			s = s[n:]
 			continue
 		}
-		var b strings.Builder
-		i := 1
-		for ; i < len(s) && s[i] != '"'; i++ {
-			if s[i] == '\\' && i+1 < len(s) {
-				i++
-			}
-			b.WriteByte(s[i])
-		}
-		if i >= len(s) {
+		text, rest, ok := quoted.Cut(s)
+		if !ok {
 			return nil, badQuery("unclosed quotation mark")
 		}
-		list = append(list, token{b.String(), true})
-		s = s[i+1:]
+		list, s = append(list, token{text, true}), rest
 	}
 	return list, nil
 }

@@ -2,6 +2,7 @@ package z3950
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,10 +121,7 @@ func (d *opener) login(ctx context.Context, t *target, attempt int, rejected err
 func (s *session) init(agent string, login *codec.IDPass) error {
 	m := codec.Init{Version: 3, Options: []int{codec.OptionSearch, codec.OptionPresent,
 		codec.OptionScan}, PreferredMessageSize: messageSize, ExceptionalRecordSize: recordSize,
-		ID: "urlget", Name: agent, Login: login}
-	if m.Name == "" {
-		m.Name = m.ID
-	}
+		ID: "urlget", Name: cmp.Or(agent, "urlget"), Login: login}
 	s.trace(true, "%s", describeInit(login != nil))
 	defer s.conn.ReplyTimeout(s.times.Reply)()
 	if _, err := s.conn.WriteMasked(m.Encode(false), m.Encode(true)); err != nil {

@@ -1,6 +1,7 @@
 package z3950
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/ber"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
+	"github.com/urlget/urlget/internal/quoted"
 )
 
 // A Term is an entry in the index of a database. It is the Sys of an entry in a listing.
@@ -134,12 +136,9 @@ func (s *terms) parts(yield func(driver.Part, error) bool) {
 func (s *terms) part(term codec.Term) (driver.Part, error) {
 	text := wire.Text(term.Text)
 	if strings.ContainsAny(text, " \t\"@") {
-		text = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+		text = quoted.String(text)
 	}
-	name := wire.Text(term.DisplayTerm)
-	if name == "" {
-		name = wire.Text(term.Text)
-	}
+	name := wire.Text(cmp.Or(term.DisplayTerm, term.Text))
 	e := fetch.Entry{Name: name, Kind: fetch.EntryListing, Rel: "item", Size: -1,
 		Sys: Term{Records: term.Count}}
 	u, err := s.t.sibling(s.t.path, uri.Escape(text), 0)

@@ -37,12 +37,9 @@ const (
 //	z39.50r://HOST[:PORT]/DATABASE[+DATABASE]?DOCID[;esn=ELEMENTSET][;rs=SYNTAX[+SYNTAX]]
 //	z39.50s://HOST[:PORT][/[DATABASE[+DATABASE][?QUERY]][;esn=...][;rs=...][;item=NUMBER]]
 func parse(u uri.URI) (*target, error) {
-	bad := func(format string, args ...any) (*target, error) {
-		return nil, fetch.ErrURL.Errorf(format, args...)
-	}
 	t := &target{url: u, retrieval: u.Scheme() == "z39.50r"}
 	if u.Host() == "" {
-		return bad("the URL has no host")
+		return nil, fetch.ErrURL.Errorf("the URL has no host")
 	}
 	var params string
 	query, hasQuery := u.Query()
@@ -50,12 +47,12 @@ func parse(u uri.URI) (*target, error) {
 	t.hasQuery = hasQuery
 	if hasQuery {
 		if params != "" {
-			return bad("parameters must be at the end of the URL")
+			return nil, fetch.ErrURL.Errorf("parameters must be at the end of the URL")
 		}
 		t.search, params, _ = strings.Cut(query, ";")
 	}
 	if len(t.path)+len(t.search)+len(params) > maxURL {
-		return bad("the URL is longer than %d bytes", maxURL)
+		return nil, fetch.ErrURL.Errorf("the URL is longer than %d bytes", maxURL)
 	}
 	var err error
 	if path := strings.TrimSuffix(strings.TrimPrefix(t.path, "/"), "/"); path != "" {
@@ -72,11 +69,11 @@ func parse(u uri.URI) (*target, error) {
 	}
 	switch {
 	case t.hasQuery && t.databases == nil:
-		return bad("the URL has no database")
+		return nil, fetch.ErrURL.Errorf("the URL has no database")
 	case t.retrieval && t.query == "":
-		return bad("the URL has no document: add a question mark and a docid")
+		return nil, fetch.ErrURL.Errorf("the URL has no document: add a question mark and a docid")
 	case t.retrieval && t.item != 0, t.item != 0 && t.query == "":
-		return bad("the parameter item requires a z39.50s search")
+		return nil, fetch.ErrURL.Errorf("the parameter item requires a z39.50s search")
 	}
 	return t, nil
 }

@@ -36,9 +36,7 @@ func (p *Parser) MLSD(line string) (Entry, bool) {
 	if n, err := strconv.ParseInt(e.Facts["size"], 10, 64); err == nil && n >= 0 {
 		e.Size = n
 	}
-	if at, err := time.Parse("20060102150405", e.Facts["modify"]); err == nil {
-		e.ModTime = at
-	}
+	e.ModTime, _ = time.Parse("20060102150405", e.Facts["modify"])
 	// Nonstandard types have the form "OS.name=type".
 	switch typ := strings.ToLower(e.Facts["type"]); {
 	case typ == "cdir", typ == "pdir":

@@ -267,9 +267,7 @@ func (p *Parser) member(line string) (Entry, bool) {
 	w := split(line)
 	e := Entry{Name: w[0].text, Kind: File, Size: -1}
 	if len(w) > 4 {
-		if at, err := time.Parse("2006/01/02 15:04", w[3].text+" "+w[4].text); err == nil {
-			e.ModTime = at
-		}
+		e.ModTime, _ = time.Parse("2006/01/02 15:04", w[3].text+" "+w[4].text)
 	}
 	return e, true
 }

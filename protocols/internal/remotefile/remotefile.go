@@ -49,10 +49,7 @@ func Member(dir, name string, isDir bool) uri.URI {
 	if isDir {
 		text += "/"
 	}
-	u, err := uri.Parse(dir + text)
-	if err != nil {
-		return uri.URI{}
-	}
+	u, _ := uri.Parse(dir + text)
 	return u
 }
 
