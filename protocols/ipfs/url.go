@@ -27,7 +27,10 @@ func newTarget(req *fetch.Request) (*target, error) {
 	t := &target{req: req, url: bare}
 	t.Base = strings.TrimSuffix(text, path) + "/"
 	t.Text, t.Dir = strings.Trim(path, "/"), strings.HasSuffix(path, "/")
-	if t.names, err = t.split(); err != nil {
+	if len(t.Text) > maxPath {
+		return nil, fetch.ErrURL.Errorf("path too long")
+	}
+	if t.names, err = t.Names(); err != nil {
 		return nil, err
 	}
 	if t.named = u.Scheme() == "ipns"; t.named {
@@ -42,26 +45,6 @@ func newTarget(req *fetch.Request) (*target, error) {
 		return t, nil
 	}
 	return t, t.root.check()
-}
-
-func (t *target) split() (names []string, err error) {
-	if len(t.Text) > maxPath {
-		return nil, fetch.ErrURL.Errorf("path too long")
-	}
-	for part := range strings.SplitSeq(t.Text, "/") {
-		name := uri.UnescapeRaw(part)
-		switch {
-		case name == "", name == ".":
-		case strings.ContainsAny(name, "/\x00"):
-			return nil, fetch.ErrURL.Errorf("encoded slash or NUL in a file name")
-		case name == "..":
-			t.Dir = t.Dir || strings.HasSuffix(t.Text, part)
-			names = names[:max(len(names)-1, 0)] // never above the root
-		default:
-			names = append(names, name)
-		}
-	}
-	return names, nil
 }
 
 // fileName returns the last element of the path or, without one, the host.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 const (
@@ -67,22 +68,11 @@ func notFound(names []string, why string) error {
 
 // follow returns the path to which a symbolic link in the directory dir leads. Rest is the path after it.
 func follow(dir []string, target string, rest []string) ([]string, error) {
-	if strings.HasPrefix(target, "/") {
+	names, inside := remotefile.Join(dir, remotefile.Elements(target))
+	switch {
+	case !inside, strings.HasPrefix(target, "/"):
 		return nil, errOutside()
-	}
-	names := dir[:len(dir):len(dir)]
-	for name := range strings.SplitSeq(target, "/") {
-		switch {
-		case name == "" || name == ".":
-		case name != "..":
-			names = append(names, name)
-		case len(names) == 0:
-			return nil, errOutside()
-		default:
-			names = names[: len(names)-1 : len(names)-1]
-		}
-	}
-	if len(names)+len(rest) > maxPath {
+	case len(names)+len(rest) > maxPath:
 		return nil, fetch.ErrServer.Errorf("the symbolic links make the path too long")
 	}
 	return append(names, rest...), nil

@@ -9,7 +9,6 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/codec/xdr"
-	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // errStaleHandle marks a failure because a cached file handle is no longer valid.
@@ -74,19 +73,4 @@ func connError(err error) error {
 func isLost(err error) bool {
 	var timeout net.Error
 	return err != nil && fetch.CodeOf(err) == "" && !(errors.As(err, &timeout) && timeout.Timeout())
-}
-
-// isCut reports whether err means that the connection was lost in the middle of content.
-func isCut(err error) bool {
-	var silence *wire.TimeoutError
-	return fetch.CodeOf(err) == "" && !errors.Is(err, net.ErrClosed) && !errors.As(err, &silence)
-}
-
-// truncated returns the error for a listing that was cut short by a lost connection. Other errors are
-// returned unchanged.
-func truncated(err error) error {
-	if !isCut(err) {
-		return err
-	}
-	return remotefile.TruncatedListing(err)
 }

@@ -55,7 +55,7 @@ func (d *opener) file(l *lease, t *target, at node) (*fetch.Response, error) {
 	}
 	b := remotefile.NewBody(remotefile.Reads[uint32]{MinWindow: firstWindow, MaxWindow: lastWindow,
 		Size: maxData,
-		Send: r.send, Flush: l.flush, Receive: r.receive, Release: r.release, Lost: isCut}, &meta)
+		Send: r.send, Flush: l.flush, Receive: r.receive, Release: r.release, Lost: remotefile.IsCut}, &meta)
 	if err := b.First(); err != nil { // fails if the file may not be read
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package nfs
 
 import (
-	"iter"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -49,22 +48,13 @@ func (d *opener) directory(l *lease, t *target, w *walk) (*fetch.Response, error
 	return resp, nil
 }
 
-func (d *opener) listExports(t *target, names []string) *fetch.Response {
+func listExports(t *target, names []string) *fetch.Response {
 	base := t.directory()
-	resp, read := remotefile.Listing(t.req, remotefile.Member(base, "", false), t.name(), time.Time{})
-	if !read {
-		return resp
+	entries := make([]fetch.Entry, len(names))
+	for i, name := range names {
+		entries[i] = remotefile.Directory(remotefile.Member(base, name, true), name, time.Time{}, nil)
 	}
-	parts := func(yield func(driver.Part, error) bool) {
-		for _, name := range names {
-			e := remotefile.Directory(remotefile.Member(base, name, true), name, time.Time{}, nil)
-			if !e.URL.IsZero() && !yield(driver.URIListPart("", e), nil) {
-				return
-			}
-		}
-	}
-	driver.SetParts(resp, iter.Seq2[driver.Part, error](parts), nil)
-	return resp
+	return remotefile.Directories(t.req, base, t.name(), entries)
 }
 
 type listing struct {
@@ -83,7 +73,7 @@ func (l *listing) parts(yield func(driver.Part, error) bool) {
 			m, err := l.member(e)
 			if err != nil {
 				l.lease.Put()
-				yield(driver.Part{}, truncated(err))
+				yield(driver.Part{}, remotefile.CutListing(err))
 				return
 			}
 			if !m.URL.IsZero() && !yield(driver.URIListPart("", m), nil) {
@@ -97,7 +87,7 @@ func (l *listing) parts(yield func(driver.Part, error) bool) {
 		}
 		if err := l.next(); err != nil {
 			l.lease.Put()
-			yield(driver.Part{}, truncated(err))
+			yield(driver.Part{}, remotefile.CutListing(err))
 			return
 		}
 	}

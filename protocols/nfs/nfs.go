@@ -144,7 +144,7 @@ func (d *opener) openResponse(ctx context.Context, l *lease, t *target, s *serve
 	}
 	switch {
 	case w.exports != nil:
-		return d.listExports(t, w.exports), nil
+		return listExports(t, w.exports), nil
 	case w.at.attr.IsDir():
 		return d.directory(l, t, w)
 	}

@@ -1,6 +1,7 @@
 package nfs
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -29,26 +30,14 @@ func newTarget(req *fetch.Request) (*target, error) {
 	t := &target{req: req, url: u, addr: u.HostPort(defaultPort)}
 	var written string
 	t.Path, written = remotefile.PathOf(u)
-	if strings.Contains(strings.ToLower(written), "%2f") {
-		return nil, fetch.ErrURL.Errorf("encoded slash in a file name")
-	}
 	t.absolute = strings.HasPrefix(written, "/")
-	total := 0
-	for part := range strings.SplitSeq(t.Text, "/") {
-		name := uri.UnescapeRaw(part)
-		total += len(name) + 1
-		switch {
-		case strings.ContainsRune(name, 0):
-			return nil, fetch.ErrURL.Errorf("NUL in a file name")
-		case len(name) > nfs3.MaxName, total > nfs3.MaxPath:
-			return nil, fetch.ErrURL.Errorf("file name too long")
-		case name == "", name == ".":
-		case name == "..":
-			t.Dir = t.Dir || strings.HasSuffix(t.Text, part)
-			t.names = t.names[:max(len(t.names)-1, 0)] // never above the root
-		default:
-			t.names = append(t.names, name)
-		}
+	var err error
+	if t.names, err = t.Names(); err != nil {
+		return nil, err
+	}
+	if len(uri.UnescapeRaw(t.Text)) >= nfs3.MaxPath ||
+		slices.ContainsFunc(t.names, func(name string) bool { return len(name) > nfs3.MaxName }) {
+		return nil, fetch.ErrURL.Errorf("file name too long")
 	}
 	return t, nil
 }

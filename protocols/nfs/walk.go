@@ -8,6 +8,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/codec/xdr"
+	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 const (
@@ -73,7 +74,7 @@ func (d *opener) find(ctx context.Context, l *lease, t *target, s *server) (*wal
 	}
 	w.at = node{x.handle, a}
 	w.dirs = []node{w.at}
-	return w, w.walk(split(strings.TrimPrefix(t.path(), where)))
+	return w, w.walk(remotefile.Elements(strings.TrimPrefix(t.path(), where)))
 }
 
 func statusOf(err error) nfs3.Status {
@@ -92,16 +93,6 @@ func isNoPublicHandle(err error) bool {
 	}
 	var e *fetch.Error
 	return errors.As(err, &e) && (e.Reply.Text == "GARBAGE_ARGS" || e.Reply.Text == "SYSTEM_ERR")
-}
-
-func split(path string) []string {
-	var names []string
-	for name := range strings.SplitSeq(path, "/") {
-		if name != "" && name != "." {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // member returns a walk to a member of the directory at w. It does not change w.
@@ -139,29 +130,15 @@ func (w *walk) lookup(names []string, absolute bool) error {
 		} else {
 			names = names[:max(len(names)-1, 0)]
 		}
-		if names, err = join(names, split(text)); err != nil {
-			return err
+		inside := false
+		if names, inside = remotefile.Join(names, remotefile.Elements(text)); !inside {
+			return outsideError()
+		}
+		if len(names) > maxDepth {
+			return tooManyLinks()
 		}
 	}
 	return tooManyLinks()
-}
-
-func join(names, more []string) ([]string, error) {
-	names = names[:len(names):len(names)]
-	for _, name := range more {
-		switch {
-		case name != "..":
-			names = append(names, name)
-		case len(names) == 0:
-			return nil, outsideError()
-		default:
-			names = names[: len(names)-1 : len(names)-1]
-		}
-	}
-	if len(names) > maxDepth {
-		return nil, tooManyLinks()
-	}
-	return names, nil
 }
 
 func (w *walk) walk(names []string) error {
@@ -196,7 +173,7 @@ func (w *walk) walk(names []string) error {
 			}
 			text, w.dirs = strings.TrimPrefix(text, w.where), w.dirs[:1:1]
 		}
-		names = append(split(text), names...)
+		names = append(remotefile.Elements(text), names...)
 	}
 	w.at = w.dirs[len(w.dirs)-1]
 	return nil

@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"io"
-	"net"
 	"regexp"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/codec/rsync"
 )
 
@@ -79,10 +77,4 @@ func (s *session) fail(err error) error {
 		return &fetch.Error{Code: fetch.ErrServer, Err: errEnded}
 	}
 	return io.ErrUnexpectedEOF
-}
-
-// isCut reports whether err means that the connection was lost in the middle of content.
-func isCut(err error) bool {
-	var silence *wire.TimeoutError
-	return fetch.CodeOf(err) == "" && !errors.Is(err, net.ErrClosed) && !errors.As(err, &silence)
 }

@@ -44,7 +44,7 @@ func (s *session) file(t *target, i rsync.Item) (*fetch.Response, error) {
 		return &fetch.Response{Meta: meta, URL: t.url, Body: fetch.NoBody}, err
 	}
 	b := remotefile.NewBody(remotefile.Reads[struct{}]{MinWindow: 1, MaxWindow: 1, Size: maxPiece,
-		Send: r.send, Receive: r.receive, Release: func() {}, Lost: isCut,
+		Send: r.send, Receive: r.receive, Release: func() {}, Lost: remotefile.IsCut,
 		Complete: func() error { s.awaitEnd(); return nil }}, &meta)
 	if err := b.First(); err != nil {
 		return nil, err

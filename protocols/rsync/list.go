@@ -137,10 +137,7 @@ func (l *listing) next() (e fetch.Entry, ok bool, err error) {
 	done()
 	switch {
 	case err != nil:
-		if err = l.fail(err); isCut(err) {
-			err = remotefile.TruncatedListing(err)
-		}
-		return e, false, err
+		return e, false, remotefile.CutListing(l.fail(err))
 	case !ok:
 		return e, false, l.end()
 	case !remotefile.IsName(item.Name) || item.Name == "." || item.Name == "..":
@@ -188,12 +185,9 @@ func (d *opener) modules(ctx context.Context, t *target) (*fetch.Response, error
 		size += len(line) + minLine
 		switch {
 		case err != nil:
-			if isCut(err) {
-				err = remotefile.TruncatedListing(err)
-			}
-			return nil, err
+			return nil, remotefile.CutListing(err)
 		case line == "@RSYNCD: EXIT":
-			return listModules(t, entries), nil
+			return remotefile.Directories(t.req, t.Base, "", entries), nil
 		case line == "":
 			entries = nil
 		}
@@ -225,19 +219,4 @@ func moduleEntry(t *target, line string) (e fetch.Entry, ok bool) {
 	}
 	u := remotefile.Member(t.Base, name, true)
 	return remotefile.Directory(u, name, time.Time{}, Sys{Comment: comment}), !u.IsZero()
-}
-
-func listModules(t *target, entries []fetch.Entry) *fetch.Response {
-	resp, read := remotefile.Listing(t.req, remotefile.Member(t.Base, "", false), "", time.Time{})
-	if !read {
-		return resp
-	}
-	driver.SetParts(resp, func(yield func(driver.Part, error) bool) {
-		for _, e := range entries {
-			if !yield(driver.URIListPart("", e), nil) {
-				return
-			}
-		}
-	}, nil)
-	return resp
 }

@@ -127,34 +127,21 @@ func attributes(bits uint32) string {
 }
 
 func (d *opener) shares(l lease, t *target) (*fetch.Response, error) {
-	resp, read := remotefile.Listing(t.req, remotefile.Member(t.Base, "", false), "", time.Time{})
-	if !read {
-		return resp, nil
-	}
-	all, err := l.Conn.shares(t.url.Host())
-	if err != nil {
-		return nil, err
-	}
-	var entries []driver.Part
-	for _, s := range all {
-		if !s.IsDisk() || s.Name == "" || strings.ContainsAny(s.Name, "/\\\x00") {
-			continue
+	var entries []fetch.Entry
+	if t.req.Op != fetch.OpStat {
+		all, err := l.Conn.shares(t.url.Host())
+		if err != nil {
+			return nil, err
 		}
-		e := remotefile.Directory(remotefile.Member(t.Base, s.Name, true), s.Name, time.Time{},
-			Sys{Remark: s.Remark})
-		if !e.URL.IsZero() {
-			entries = append(entries, driver.URIListPart("", e))
-		}
-	}
-	l.Put()
-	driver.SetParts(resp, func(yield func(driver.Part, error) bool) {
-		for _, p := range entries {
-			if !yield(p, nil) {
-				return
+		for _, s := range all {
+			if s.IsDisk() && s.Name != "" && !strings.ContainsAny(s.Name, "/\\\x00") {
+				u := remotefile.Member(t.Base, s.Name, true)
+				entries = append(entries, remotefile.Directory(u, s.Name, time.Time{}, Sys{Remark: s.Remark}))
 			}
 		}
-	}, nil)
-	return resp, nil
+		l.Put()
+	}
+	return remotefile.Directories(t.req, t.Base, "", entries), nil
 }
 
 func (s *session) shares(server string) ([]smb2.Share, error) {

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"strings"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -53,10 +56,6 @@ func Member(dir, name string, isDir bool) uri.URI {
 	return u
 }
 
-// IsName reports whether a name from a server is valid for a member. Other names would lead out of
-// the directory.
-func IsName(name string) bool { return name != "" && !strings.ContainsAny(name, "/\x00") }
-
 // Listing returns the response for the directory dir. If read is true, the caller sets Body and
 // Parse; otherwise req requests only metadata.
 func Listing(req *fetch.Request, dir uri.URI, name string,
@@ -66,6 +65,22 @@ func Listing(req *fetch.Request, dir uri.URI, name string,
 		resp.Name = fetch.KindListing, listType, -1, fetch.SafeName(name)
 	resp.ModTime = modTime
 	return resp, req.Op != fetch.OpStat
+}
+
+// Directories returns the listing of directories that the server names by itself, such as the shares of
+// a host. It omits those without a URL.
+func Directories(req *fetch.Request, base, name string, entries []fetch.Entry) *fetch.Response {
+	resp, read := Listing(req, Member(base, "", false), name, time.Time{})
+	if read {
+		driver.SetParts(resp, func(yield func(driver.Part, error) bool) {
+			for _, e := range entries {
+				if !e.URL.IsZero() && !yield(driver.URIListPart("", e), nil) {
+					return
+				}
+			}
+		}, nil)
+	}
+	return resp
 }
 
 // Directory returns the entry for a directory in a listing.
@@ -154,6 +169,21 @@ var ErrLost = errors.New("connection lost")
 // connection truncates the listing; other errors are returned unchanged.
 func ListingError(err error) error {
 	if !errors.Is(err, ErrLost) {
+		return err
+	}
+	return TruncatedListing(err)
+}
+
+// IsCut reports whether an error of a connection, which has no code, means that it was lost in the middle
+// of content.
+func IsCut(err error) bool {
+	return fetch.CodeOf(err) == "" && !errors.Is(err, net.ErrClosed) &&
+		!errors.As(err, new(*wire.TimeoutError))
+}
+
+// CutListing is like ListingError, for connections whose errors match IsCut.
+func CutListing(err error) error {
+	if !IsCut(err) {
 		return err
 	}
 	return TruncatedListing(err)
