@@ -91,8 +91,3 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	}
 	return []string{fetch.Printable(query), "quit"}, nil
 }
-
-var (
-	_ fetch.Explainer = (*opener)(nil)
-	_ fetch.Expecter  = (*opener)(nil)
-)

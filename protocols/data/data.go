@@ -137,7 +137,4 @@ func decodeBase64(text []byte) ([]byte, error) {
 	return out[:n], nil
 }
 
-var (
-	_ io.ReadCloser = (*reader)(nil)
-	_ io.WriterTo   = (*reader)(nil)
-)
+var _ io.WriterTo = (*reader)(nil)

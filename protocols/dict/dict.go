@@ -235,8 +235,3 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	}
 	return append(steps, q.command(), "QUIT"), nil
 }
-
-var (
-	_ fetch.Explainer = (*opener)(nil)
-	_ fetch.Expecter  = (*opener)(nil)
-)

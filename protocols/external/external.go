@@ -235,5 +235,3 @@ func entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
 		}
 	}
 }
-
-var _ fetch.Explainer = (*opener)(nil)

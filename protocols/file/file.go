@@ -195,5 +195,3 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	}
 	return []string{"open " + fetch.Printable(name)}, nil
 }
-
-var _ fetch.Explainer = (*opener)(nil)

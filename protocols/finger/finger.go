@@ -133,8 +133,3 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	}
 	return []string{fmt.Sprintf("send %q", line)}, nil
 }
-
-var (
-	_ fetch.Explainer = (*opener)(nil)
-	_ fetch.Expecter  = (*opener)(nil)
-)

@@ -309,9 +309,3 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	}
 	return r.lines, err
 }
-
-var (
-	_ fetch.IdleCloser = (*opener)(nil)
-	_ fetch.Explainer  = (*opener)(nil)
-	_ fetch.Expecter   = (*opener)(nil)
-)

@@ -180,7 +180,4 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	return steps, nil
 }
 
-var (
-	_ fetch.Explainer = (*opener)(nil)
-	_ io.WriterTo     = response{}
-)
+var _ io.WriterTo = response{}

@@ -112,8 +112,6 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	return append(steps, "verify each block with the digest in its CID"), nil
 }
 
-var _ fetch.Explainer = (*opener)(nil)
-
 // A target is a parsed URL.
 type target struct {
 	req   *fetch.Request

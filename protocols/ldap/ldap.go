@@ -174,5 +174,3 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	}
 	return append(steps, q.String()), nil
 }
-
-var _ fetch.Explainer = (*opener)(nil)

@@ -57,8 +57,3 @@ func (b *fallback) Explain(req *fetch.Request) ([]string, error) {
 	}
 	return steps, err
 }
-
-var (
-	_ fetch.IdleCloser = (*fallback)(nil)
-	_ fetch.Explainer  = (*fallback)(nil)
-)

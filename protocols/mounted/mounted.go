@@ -89,5 +89,3 @@ func (o Options) cell(u uri.URI) (dir, rest string, err error) {
 	rest, err = uri.Unescape(u.URLPath())
 	return path.Join(o.AFS, u.Host()), rest, err
 }
-
-var _ fetch.Explainer = (*opener)(nil)

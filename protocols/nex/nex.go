@@ -138,8 +138,4 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	return []string{fmt.Sprintf("send %q", path)}, nil
 }
 
-var (
-	_ fetch.Explainer = (*opener)(nil)
-	_ fetch.Expecter  = (*opener)(nil)
-	_ io.WriterTo     = (*body)(nil)
-)
+var _ io.WriterTo = (*body)(nil)

@@ -134,5 +134,3 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
-
-var _ fetch.Explainer = (*opener)(nil)

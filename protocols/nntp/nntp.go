@@ -144,9 +144,3 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	}
 	return steps, nil
 }
-
-var (
-	_ fetch.IdleCloser = (*opener)(nil)
-	_ fetch.Explainer  = (*opener)(nil)
-	_ fetch.Expecter   = (*opener)(nil)
-)

@@ -113,8 +113,3 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	}
 	return append(steps, "RETR "+number), nil
 }
-
-var (
-	_ fetch.IdleCloser = (*opener)(nil)
-	_ fetch.Explainer  = (*opener)(nil)
-)

@@ -283,8 +283,3 @@ func parseURL(text string) (uri.URI, error) {
 	}
 	return u, nil
 }
-
-var (
-	_ fetch.Explainer = (*opener)(nil)
-	_ fetch.Expecter  = (*opener)(nil)
-)

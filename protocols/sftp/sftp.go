@@ -251,8 +251,3 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 }
 
 func (h hop) addr() string { return net.JoinHostPort(h.host, strconv.Itoa(int(h.port))) }
-
-var (
-	_ fetch.IdleCloser = (*opener)(nil)
-	_ fetch.Explainer  = (*opener)(nil)
-)

@@ -103,5 +103,3 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	}
 	return steps, nil
 }
-
-var _ fetch.Explainer = (*opener)(nil)

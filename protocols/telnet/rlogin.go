@@ -212,7 +212,4 @@ func (s *rlogin) Status() string {
 	return "connected; the server does not request the window size"
 }
 
-var (
-	_ io.ReadWriteCloser = (*rlogin)(nil)
-	_ fetch.Terminal     = (*rlogin)(nil)
-)
+var _ fetch.Terminal = (*rlogin)(nil)

@@ -3,7 +3,6 @@ package telnet
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"strings"
 	"sync/atomic"
 
@@ -101,7 +100,4 @@ func enabledOptions(sides *[256]bool) string {
 	return strings.Join(names, ", ")
 }
 
-var (
-	_ io.ReadWriteCloser = (*session)(nil)
-	_ fetch.Terminal     = (*session)(nil)
-)
+var _ fetch.Terminal = (*session)(nil)

@@ -163,5 +163,3 @@ func (d *opener) autoLogin(ctx context.Context, u uri.URI) (*autoLogin, error) {
 	}
 	return &autoLogin{cred: cred}, nil
 }
-
-var _ fetch.Explainer = (*schemeDriver)(nil)

@@ -362,7 +362,4 @@ func (s *display) Status() string {
 	return strings.Join(words, "; ")
 }
 
-var (
-	_ io.ReadWriteCloser = (*display)(nil)
-	_ fetch.Terminal     = (*display)(nil)
-)
+var _ fetch.Terminal = (*display)(nil)

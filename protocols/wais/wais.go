@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -184,9 +183,3 @@ func describeResponse(found apdu.Response) string {
 	}
 	return strings.Join(parts, ", ")
 }
-
-var (
-	_ fetch.Explainer = (*opener)(nil)
-	_ fetch.Expecter  = (*opener)(nil)
-	_ io.ReadCloser   = (*documentBody)(nil)
-)

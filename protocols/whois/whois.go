@@ -216,8 +216,3 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	}
 	return []string{q}, nil
 }
-
-var (
-	_ fetch.Explainer = (*opener)(nil)
-	_ fetch.Expecter  = (*opener)(nil)
-)

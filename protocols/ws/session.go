@@ -183,7 +183,4 @@ func (s *session) keepAlive(ctx context.Context, every, limit time.Duration) {
 	}
 }
 
-var (
-	_ io.ReadWriteCloser = (*session)(nil)
-	_ fetch.Messenger    = (*session)(nil)
-)
+var _ fetch.Messenger = (*session)(nil)

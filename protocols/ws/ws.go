@@ -101,8 +101,3 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	}
 	return append(lines, "exchange messages"), nil
 }
-
-var (
-	_ fetch.Explainer = (*opener)(nil)
-	_ fetch.Upgrader  = (*opener)(nil)
-)

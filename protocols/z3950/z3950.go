@@ -142,9 +142,3 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	return append(steps, describePresent(codec.Present{Start: start, Count: count,
 		Syntax: c.syntaxes[0], ElementSet: c.elements[0]})), nil
 }
-
-var (
-	_ fetch.IdleCloser = (*opener)(nil)
-	_ fetch.Explainer  = (*opener)(nil)
-	_ fetch.Expecter   = (*opener)(nil)
-)
