@@ -46,7 +46,7 @@ func (d *opener) requestArticle(ctx context.Context, t *target, pipelined *lease
 		l, reply, err = d.sendArticleCommand(ctx, t, "ARTICLE", replyArticle)
 	}
 	if pipeline := d.env.Pipeline(ctx); err == nil && pipeline != nil {
-		l.pipeline, l.key, l.scope = pipeline, t.server().Key(), d.env.Scope(ctx)
+		l.pipeline, l.key, l.scope = pipeline, t.Key(), d.env.Scope(ctx)
 		d.requestAhead(ctx, l)
 	}
 	return l, reply, err
@@ -63,7 +63,7 @@ func (d *opener) resumePipeline(ctx context.Context, req *fetch.Request, t *targ
 	if l == nil {
 		return nil
 	}
-	if req.Op != fetch.OpGet || !req.IfChanged.IsZero() || l.key != t.server().Key() ||
+	if req.Op != fetch.OpGet || !req.IfChanged.IsZero() || l.key != t.Key() ||
 		l.scope != d.env.Scope(ctx) ||
 		!slices.ContainsFunc(l.pending, t.sameArticle) {
 		l.Discard()
@@ -134,7 +134,7 @@ func (d *opener) requestAhead(ctx context.Context, l *lease) {
 	size := 0
 	for i, req := range l.pipeline.Next(ctx) {
 		t, err := d.target(req)
-		if err != nil || !t.isArticle() || t.server().Key() != l.key ||
+		if err != nil || !t.isArticle() || t.Key() != l.key ||
 			t.id == "" && t.group != l.group || i >= maxPipelined {
 			break
 		}

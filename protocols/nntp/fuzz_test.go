@@ -9,6 +9,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
+	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
 func TestParseOverview(t *testing.T) {
@@ -55,7 +56,7 @@ func FuzzOverview(f *testing.F) {
 	f.Add([]byte(nntpd.SyntheticOverview("g", 7)))
 	f.Add([]byte("1\t\t\t\t\t\t\t"))
 	f.Add([]byte("1\t=?utf-8?q?x?=\tf\tSat, 29 Feb 2020 12:34:56 +0000\t<a@b>\t<c> <d>\t-1\t9\tXref:"))
-	t := &target{group: "g", host: "h", port: 119, hasHost: true}
+	t := &target{Server: mailsession.Server{Host: "h", Port: 119}, group: "g", hasHost: true}
 	f.Fuzz(func(tt *testing.T, line []byte) {
 		o, ok := ParseOverview(line)
 		if !ok {

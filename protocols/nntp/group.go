@@ -305,11 +305,11 @@ func (t *target) articleEntry(o Overview) fetch.Entry {
 		}
 	}
 	n := uri.NNTP{Scheme: "nntp", Group: t.group, Number: o.Number}
-	if t.tls {
+	if t.TLS {
 		n.Scheme = "nntps"
 	}
 	if t.hasHost {
-		n.Host, n.Port, n.Login = t.host, t.port, t.url.Userinfo()
+		n.Host, n.Port, n.Login = t.Host, t.Port, t.url.Userinfo()
 	}
 	u, err := n.URI()
 	if err != nil {

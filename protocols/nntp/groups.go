@@ -64,7 +64,7 @@ func (d *opener) openGroups(ctx context.Context, req *fetch.Request, t *target) 
 	l, err := open()
 	if describe && ctx.Err() == nil &&
 		(errors.Is(err, wire.ErrReplyTooLong) || errors.Is(err, os.ErrDeadlineExceeded)) {
-		d.env.Logger().Warn("the descriptions of the newsgroups are omitted", "server", t.host, "reason", err)
+		d.env.Logger().Warn("the descriptions of the newsgroups are omitted", "server", t.Host, "reason", err)
 		describe, descriptions = false, nil
 		l, err = open()
 	}

@@ -20,17 +20,17 @@ func (d *opener) login(ctx context.Context, t *target, s *session) error {
 	}
 	limit := mailsession.MaxLogins
 	if !s.Secure && !d.opts.AllowPlaintext {
-		_, hasPassword := t.login.Password()
+		_, hasPassword := t.Login.Password()
 		if !hasPassword || d.env.Foreign(ctx) {
 			return &fetch.Error{Code: fetch.ErrAuth, Err: errPlaintext,
 				Reason: fetch.Reason{Kind: fetch.ReasonPlaintext}, Hint: "use nntps or snews"}
 		}
-		if d.warnedServers.Add(t.addr()) {
-			d.env.Logger().Warn("the password in the URL is sent in plaintext", "server", t.addr())
+		if d.warnedServers.Add(t.Addr()) {
+			d.env.Logger().Warn("the password in the URL is sent in plaintext", "server", t.Addr())
 		}
 		limit = 1 // only the first credential comes from the URL
 	}
-	err := s.LogIn(ctx, t.server(), "nntp", limit, &d.tried, s.authenticate)
+	err := s.LogIn(ctx, &t.Server, "nntp", limit, &d.tried, s.authenticate)
 	if err == nil && s.caps != nil {
 		return s.capabilities() // a login changes them (RFC 4643, section 2.2)
 	}

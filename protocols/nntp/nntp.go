@@ -120,9 +120,9 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps := []string{"connect to " + t.addr()}
+	steps := []string{"connect to " + t.Addr()}
 	switch {
-	case t.tls:
+	case t.TLS:
 		steps = append(steps, "TLS")
 	case d.opts.StartTLS:
 		steps = append(steps, "STARTTLS")

@@ -160,7 +160,7 @@ func (l *lease) Put() {
 func (d *opener) leaseSession(ctx context.Context, t *target, op func(*lease) error) (*lease, error) {
 	var l *lease
 	inGroup := func(s *session) bool { return t.group != "" && s.group == t.group }
-	_, err := d.pool.Lease(ctx, t.server(), inGroup, func(leased mailsession.Lease[*session]) error {
+	_, err := d.pool.Lease(ctx, &t.Server, inGroup, func(leased mailsession.Lease[*session]) error {
 		l = &lease{session: leased.Conn, Lease: leased}
 		err := d.attempt(ctx, t, l, op)
 		if replyCode(err) == replyDiscontinued {

@@ -18,22 +18,13 @@ const (
 )
 
 type target struct {
+	mailsession.Server
 	url     uri.URI // as requested
-	login   uri.URI // contains the user and password for the server, if any
-	host    string
-	port    uint16
-	tls     bool
-	group   string // or a wildmat
-	id      string // message-id, without angle brackets
+	group   string  // or a wildmat
+	id      string  // message-id, without angle brackets
 	number  uint64
 	hasHost bool // the URL contains the server
 }
-
-func (t *target) server() *mailsession.Server {
-	return &mailsession.Server{Host: t.host, Port: t.port, TLS: t.tls, Login: t.login}
-}
-
-func (t *target) addr() string { return t.server().Addr() }
 
 func (t *target) isArticle() bool { return t.id != "" || t.number != 0 }
 func (t *target) isPattern() bool { return t.id == "" && strings.ContainsAny(t.group, "*?") }
@@ -46,29 +37,29 @@ func (t *target) newsURL(n uri.News) (uri.URI, error) {
 		n.Scheme = "snews"
 	}
 	if t.hasHost {
-		n.Host, n.Port, n.Login = t.host, t.port, t.url.Userinfo()
+		n.Host, n.Port, n.Login = t.Host, t.Port, t.url.Userinfo()
 	}
 	return n.URI()
 }
 
 // target parses the URL and rejects names that are not valid in a command.
 func (d *opener) target(req *fetch.Request) (*target, error) {
-	t := &target{url: req.URL, login: req.URL}
+	t := &target{url: req.URL, Server: mailsession.Server{Login: req.URL}}
 	switch scheme := req.URL.Scheme(); scheme {
 	case "nntp", "nntps":
 		u, err := uri.ParseNNTP(req.URL)
 		if err != nil {
 			return nil, err
 		}
-		t.host, t.port, t.group, t.number = u.Host, u.Port, u.Group, u.Number
-		t.tls = scheme == "nntps"
+		t.Host, t.Port, t.group, t.number = u.Host, u.Port, u.Group, u.Number
+		t.TLS = scheme == "nntps"
 	default:
 		u, err := uri.ParseNews(req.URL)
 		if err != nil {
 			return nil, err
 		}
-		t.host, t.port, t.group, t.id = u.Host, u.Port, u.Group, u.MessageID
-		t.tls = scheme == "snews"
+		t.Host, t.Port, t.group, t.id = u.Host, u.Port, u.Group, u.MessageID
+		t.TLS = scheme == "snews"
 	}
 	if err := checkName("message identifier", t.id, maxMessageID-2); err != nil {
 		return nil, err
@@ -76,7 +67,7 @@ func (d *opener) target(req *fetch.Request) (*target, error) {
 	if err := checkName("newsgroup name", t.group, maxGroup); err != nil {
 		return nil, err
 	}
-	if t.hasHost = t.host != ""; !t.hasHost {
+	if t.hasHost = t.Host != ""; !t.hasHost {
 		return t, t.useDefault(d)
 	}
 	return t, nil
@@ -87,12 +78,12 @@ func (t *target) useDefault(d *opener) error {
 	if err != nil {
 		return err
 	}
-	t.login, t.host = server, server.Host()
+	t.Login, t.Host = server, server.Host()
 	// snews and nntps use TLS, regardless of the setting.
-	if t.tls = t.tls || server.Scheme() == "nntps" || server.Scheme() == "snews"; t.tls {
-		t.port = server.Port(563)
+	if t.TLS = t.TLS || server.Scheme() == "nntps" || server.Scheme() == "snews"; t.TLS {
+		t.Port = server.Port(563)
 	} else {
-		t.port = server.Port(119)
+		t.Port = server.Port(119)
 	}
 	return nil
 }
