@@ -2,5 +2,6 @@
 // retrieve URLs do not need it.
 //
 // [Pool] keeps idle connections. [Ask] is for protocols with one connection per request. [SetParts] makes
-// listings from entries. Package wire reads and writes lines. Package fetchtest tests drivers.
+// listings from entries, and [FactsOf] the facts of an entry. Package wire reads and writes lines. Package
+// fetchtest tests drivers.
 package driver

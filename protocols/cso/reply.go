@@ -7,22 +7,18 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 // A Record is one match, found in Entry.Sys.
 type Record struct {
-	Record int // record number, from 1; 0 if the reply has none
-	Fields []Field
+	Record int     `fact:"record"` // record number, from 1; 0 if the reply has none
+	Fields []Field `fact:"fields"`
 }
 
 // EntryFacts implements [fetch.EntryRecord].
-func (r Record) EntryFacts() fetch.Facts {
-	return fetch.Facts{Driver: "cso", List: []fetch.Fact{
-		{Name: "record", Value: int64(r.Record)},
-		{Name: "fields", Value: r.Fields},
-	}}
-}
+func (r Record) EntryFacts() fetch.Facts { return driver.FactsOf("cso", "", r) }
 
 // A Field is a field of a record. Its lines are separated by line feeds.
 type Field struct {

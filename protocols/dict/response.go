@@ -14,47 +14,31 @@ import (
 
 // A Definition identifies the source of a definition. It is the Sys of entries of a define URL.
 type Definition struct {
-	Word        string // as spelled in the database
-	Database    string
-	Description string // human-readable name of the database
+	Word        string `fact:"word"` // as spelled in the database
+	Database    string `fact:"database"`
+	Description string `fact:"description"` // human-readable name of the database
 }
 
 // EntryFacts implements [fetch.EntryRecord].
-func (d Definition) EntryFacts() fetch.Facts {
-	return fetch.Facts{Driver: "dict", List: []fetch.Fact{
-		{Name: "word", Value: d.Word},
-		{Name: "database", Value: d.Database},
-		{Name: "description", Value: d.Description},
-	}}
-}
+func (d Definition) EntryFacts() fetch.Facts { return driver.FactsOf("dict", "", d) }
 
 // A Match is a word in a database. It is the Sys of entries of a match URL.
 type Match struct {
-	Database string
-	Word     string
+	Database string `fact:"database"`
+	Word     string `fact:"word"`
 }
 
 // EntryFacts implements [fetch.EntryRecord].
-func (m Match) EntryFacts() fetch.Facts {
-	return fetch.Facts{Driver: "dict", List: []fetch.Fact{
-		{Name: "database", Value: m.Database},
-		{Name: "word", Value: m.Word},
-	}}
-}
+func (m Match) EntryFacts() fetch.Facts { return driver.FactsOf("dict", "", m) }
 
 // A Database describes a database of a server. It is the Sys of entries of a URL without a path.
 type Database struct {
-	Name        string
-	Description string
+	Name        string `fact:"name"`
+	Description string `fact:"description"`
 }
 
 // EntryFacts implements [fetch.EntryRecord].
-func (d Database) EntryFacts() fetch.Facts {
-	return fetch.Facts{Driver: "dict", List: []fetch.Fact{
-		{Name: "name", Value: d.Name},
-		{Name: "description", Value: d.Description},
-	}}
-}
+func (d Database) EntryFacts() fetch.Facts { return driver.FactsOf("dict", "", d) }
 
 // A response is the response to a query: blocks of text, followed by a final reply.
 type response struct {

@@ -115,17 +115,12 @@ func (l *listing) parts(yield func(driver.Part, error) bool) {
 
 // A Member is the Sys of an entry. It has facts that only this driver knows.
 type Member struct {
-	Mode   string // as ls prints it; of a symbolic link, its own
-	Target string // of a symbolic link, unresolved
+	Mode   string `fact:"mode,optional"`   // as ls prints it; of a symbolic link, its own
+	Target string `fact:"target,optional"` // of a symbolic link, unresolved
 }
 
 // EntryFacts implements [fetch.EntryRecord].
-func (m Member) EntryFacts() fetch.Facts {
-	return fetch.Facts{Driver: "file", List: []fetch.Fact{
-		{Name: "mode", Value: m.Mode, Optional: true},
-		{Name: "target", Value: m.Target, Optional: true},
-	}}
-}
+func (m Member) EntryFacts() fetch.Facts { return driver.FactsOf("file", "", m) }
 
 // unixMode returns a mode as ls prints it.
 func unixMode(mode fs.FileMode) string {

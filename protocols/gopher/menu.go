@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -23,13 +24,13 @@ const (
 // An Item is a line of a menu, in Entry.Sys. Its strings are not decoded and may have any charset;
 // the title is in Entry.Name.
 type Item struct {
-	Type     string // one character, or "" for a line without an item
-	Selector string
-	Host     string
-	Port     uint16   // 0 if missing or invalid
-	Extras   []string // the fields after the port; Gopher+ puts "+" or "?" first
+	Type     string   `fact:"type"` // one character, or "" for a line without an item
+	Selector string   `fact:"selector"`
+	Host     string   `fact:"host"`
+	Port     uint16   `fact:"port"`            // 0 if missing or invalid
+	Extras   []string `fact:"extras,optional"` // the fields after the port; Gopher+ puts "+" or "?" first
 	// Attributes are the item's Gopher+ attributes, if they were requested.
-	Attributes []Attribute
+	Attributes []Attribute `fact:"attributes,optional"`
 }
 
 // typeWords has the words for item types whose kind or media type does not tell what they are.
@@ -39,16 +40,7 @@ var typeWords = map[string]string{
 }
 
 // EntryFacts implements [fetch.EntryRecord].
-func (i Item) EntryFacts() fetch.Facts {
-	return fetch.Facts{Driver: "gopher", Word: typeWords[i.Type], List: []fetch.Fact{
-		{Name: "type", Value: i.Type},
-		{Name: "selector", Value: i.Selector},
-		{Name: "host", Value: i.Host},
-		{Name: "port", Value: uint64(i.Port)},
-		{Name: "extras", Value: i.Extras, Optional: true},
-		{Name: "attributes", Value: i.Attributes, Optional: true},
-	}}
-}
+func (i Item) EntryFacts() fetch.Facts { return driver.FactsOf("gopher", typeWords[i.Type], i) }
 
 type menu struct {
 	base uri.Gopher // URL of the menu

@@ -21,29 +21,22 @@ const maxMatches = 100_000
 
 // A Message describes one message of a listing.
 type Message struct {
-	UID     uint32
-	Subject string
-	From    string // the first author
-	Date    string // the Date header field, unparsed
-	ID      string
+	UID     uint32 `fact:"uid"`
+	Subject string `fact:"subject,optional"`
+	From    string `fact:"from,optional"` // the first author
+	Date    string `fact:"date,optional"` // the Date header field, unparsed
+	ID      string `fact:"message_id,optional"`
 	ReplyTo string // the In-Reply-To header field: IDs of messages
-	Unread  bool
+	Unread  bool   `fact:"unread,optional"`
 }
 
 // EntryFacts implements [fetch.EntryRecord].
 func (m Message) EntryFacts() fetch.Facts {
-	list := []fetch.Fact{
-		{Name: "uid", Value: uint64(m.UID)},
-		{Name: "subject", Value: m.Subject, Optional: true},
-		{Name: "from", Value: m.From, Optional: true},
-		{Name: "date", Value: m.Date, Optional: true},
-		{Name: "message_id", Value: m.ID, Optional: true},
-		{Name: "unread", Value: m.Unread, Optional: true},
-	}
+	facts := driver.FactsOf("imap", "", m)
 	if m.ReplyTo != "" {
-		list = append(list, fetch.Fact{Name: "references", Value: strings.Fields(m.ReplyTo)})
+		facts.List = append(facts.List, fetch.Fact{Name: "references", Value: strings.Fields(m.ReplyTo)})
 	}
-	return fetch.Facts{Driver: "imap", List: list}
+	return facts
 }
 
 // The body of the response consists of the server's FETCH responses.

@@ -13,19 +13,14 @@ import (
 
 // Sys is the additional information about an entry of a listing.
 type Sys struct {
-	CID string
+	CID string `fact:"cid"`
 	// Target is the target of a symbolic link. The other fields of the entry then describe the file
 	// that it leads to, if it is within the tree.
-	Target string
+	Target string `fact:"target,optional"`
 }
 
 // EntryFacts implements [fetch.EntryRecord].
-func (s Sys) EntryFacts() fetch.Facts {
-	return fetch.Facts{Driver: "ipfs", List: []fetch.Fact{
-		{Name: "cid", Value: s.CID},
-		{Name: "target", Value: s.Target, Optional: true},
-	}}
-}
+func (s Sys) EntryFacts() fetch.Facts { return driver.FactsOf("ipfs", "", s) }
 
 func (t *tree) directory(ctx context.Context, at *target, n *node, names []string) *fetch.Response {
 	base := at.Path.Directory()

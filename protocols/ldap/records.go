@@ -18,15 +18,11 @@ import (
 
 // An Entry is the DN of a directory entry. It is the Sys of an entry in a listing.
 type Entry struct {
-	DN string
+	DN string `fact:"dn"`
 }
 
 // EntryFacts implements [fetch.EntryRecord].
-func (e Entry) EntryFacts() fetch.Facts {
-	return fetch.Facts{Driver: "ldap", List: []fetch.Fact{
-		{Name: "dn", Value: e.DN},
-	}}
-}
+func (e Entry) EntryFacts() fetch.Facts { return driver.FactsOf("ldap", "", e) }
 
 type records struct {
 	*session

@@ -63,25 +63,16 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 
 // A Message is the Sys of the entries: the decoded header fields of a message.
 type Message struct {
-	MessageID string // with angle brackets
-	From      string
-	To        string
-	Subject   string
-	Date      string
-	Mailbox   string // the file that contains the message
+	MessageID string `fact:"message_id"` // with angle brackets
+	From      string `fact:"from"`
+	To        string `fact:"to"`
+	Subject   string `fact:"subject"`
+	Date      string `fact:"date"`
+	Mailbox   string `fact:"mailbox"` // the file that contains the message
 }
 
 // EntryFacts implements [fetch.EntryRecord].
-func (m Message) EntryFacts() fetch.Facts {
-	return fetch.Facts{Driver: "mailto", List: []fetch.Fact{
-		{Name: "message_id", Value: m.MessageID},
-		{Name: "from", Value: m.From},
-		{Name: "to", Value: m.To},
-		{Name: "subject", Value: m.Subject},
-		{Name: "date", Value: m.Date},
-		{Name: "mailbox", Value: m.Mailbox},
-	}}
-}
+func (m Message) EntryFacts() fetch.Facts { return driver.FactsOf("mailto", "", m) }
 
 func (d *opener) list(ctx context.Context, u uri.URI, addresses []string) (*fetch.Response, error) {
 	ctx, cancel := context.WithCancel(ctx)

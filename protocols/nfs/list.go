@@ -15,23 +15,16 @@ const listCount = 32 << 10
 
 // Sys is the additional information about an entry of a listing.
 type Sys struct {
-	Mode string // as shown by ls: "-rw-r--r--"
-	UID  *uint32
-	GID  *uint32
+	Mode string  `fact:"mode,optional"` // as shown by ls: "-rw-r--r--"
+	UID  *uint32 `fact:"uid"`
+	GID  *uint32 `fact:"gid"`
 	// Target is the target of a symbolic link. The other fields of the entry then describe the file
 	// that the link leads to, if it is within the export.
-	Target string
+	Target string `fact:"target,optional"`
 }
 
 // EntryFacts implements [fetch.EntryRecord].
-func (s Sys) EntryFacts() fetch.Facts {
-	return fetch.Facts{Driver: "nfs", List: []fetch.Fact{
-		{Name: "mode", Value: s.Mode, Optional: true},
-		{Name: "uid", Value: remotefile.ID(s.UID)},
-		{Name: "gid", Value: remotefile.ID(s.GID)},
-		{Name: "target", Value: s.Target, Optional: true},
-	}}
-}
+func (s Sys) EntryFacts() fetch.Facts { return driver.FactsOf("nfs", "", s) }
 
 func (d *opener) directory(l *lease, t *target, w *walk) (*fetch.Response, error) {
 	base := t.directory()

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/message"
 	"github.com/urlget/urlget/fetch/uri"
@@ -19,25 +20,18 @@ import (
 
 // A Group describes a newsgroup. It is the Sys of the entries of "news:*" and of patterns.
 type Group struct {
-	Name        string
-	Low         uint64 // lowest article number
-	High        uint64 // highest article number; below Low for an empty group
-	Count       uint64 // estimated number of articles
-	Status      string // "y": posting allowed, "n": not allowed, "m": moderated (RFC 3977, section 7.6.3)
-	Description string
+	Name  string `fact:"name"`
+	Low   uint64 `fact:"low"`   // lowest article number
+	High  uint64 `fact:"high"`  // highest article number; below Low for an empty group
+	Count uint64 `fact:"count"` // estimated number of articles
+	// Status is "y" if posting is allowed, "n" if not, and "m" for a moderated group (RFC 3977, section
+	// 7.6.3).
+	Status      string `fact:"status"`
+	Description string `fact:"description,optional"`
 }
 
 // EntryFacts implements [fetch.EntryRecord].
-func (g Group) EntryFacts() fetch.Facts {
-	return fetch.Facts{Driver: "nntp", Word: "group", List: []fetch.Fact{
-		{Name: "name", Value: g.Name},
-		{Name: "low", Value: g.Low},
-		{Name: "high", Value: g.High},
-		{Name: "count", Value: g.Count},
-		{Name: "status", Value: g.Status},
-		{Name: "description", Value: g.Description, Optional: true},
-	}}
-}
+func (g Group) EntryFacts() fetch.Facts { return driver.FactsOf("nntp", "group", g) }
 
 // maxDescriptions limits the memory for descriptions, in bytes. If it or the reply timeout is
 // exceeded, the groups are listed without descriptions.

@@ -14,17 +14,12 @@ import (
 
 // A Message describes one message of a listing.
 type Message struct {
-	Number int
-	UID    string // the unique-id; "" if the server has none
+	Number int    `fact:"number"`
+	UID    string `fact:"uid,optional"` // the unique-id; "" if the server has none
 }
 
 // EntryFacts implements [fetch.EntryRecord].
-func (m Message) EntryFacts() fetch.Facts {
-	return fetch.Facts{Driver: "pop", List: []fetch.Fact{
-		{Name: "number", Value: int64(m.Number)},
-		{Name: "uid", Value: m.UID, Optional: true},
-	}}
-}
+func (m Message) EntryFacts() fetch.Facts { return driver.FactsOf("pop", "", m) }
 
 // The body has a line for each message: the number, the unique-id or "-", and the size in bytes.
 func (d *opener) openMaildrop(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	codec "github.com/urlget/urlget/internal/codec/prospero"
@@ -17,32 +18,21 @@ import (
 
 // A Link is a member of a directory as described by the server. It is the Sys of an entry.
 type Link struct {
-	Target     string // FILE, DIRECTORY, EXTERNAL, …
-	Union      bool
-	Name       string
-	Host       string // as sent: "PFS.EXAMPLE(1525)"
-	HSOName    string
-	Version    string
-	Attributes map[string][]string
+	Target     string              `fact:"target"` // FILE, DIRECTORY, EXTERNAL, …
+	Union      bool                `fact:"union,optional"`
+	Name       string              `fact:"name"`
+	Host       string              `fact:"host"` // as sent: "PFS.EXAMPLE(1525)"
+	HSOName    string              `fact:"hsoname"`
+	Version    string              `fact:"version,optional"`
+	Attributes map[string][]string `fact:"attributes,optional"`
 	// Access lists the access methods of the object, as sent.
-	Access [][]string
+	Access [][]string `fact:"access,optional"`
 
 	weight int // approximate size of attributes and access methods in memory, in bytes
 }
 
 // EntryFacts implements [fetch.EntryRecord].
-func (l Link) EntryFacts() fetch.Facts {
-	return fetch.Facts{Driver: "prospero", List: []fetch.Fact{
-		{Name: "target", Value: l.Target},
-		{Name: "union", Value: l.Union, Optional: true},
-		{Name: "name", Value: l.Name},
-		{Name: "host", Value: l.Host},
-		{Name: "hsoname", Value: l.HSOName},
-		{Name: "version", Value: l.Version, Optional: true},
-		{Name: "attributes", Value: l.Attributes, Optional: true},
-		{Name: "access", Value: l.Access, Optional: true},
-	}}
-}
+func (l Link) EntryFacts() fetch.Facts { return driver.FactsOf("prospero", "", l) }
 
 // maxLink limits the attributes and access methods of a link, in bytes.
 const maxLink = 256 << 10

@@ -15,19 +15,14 @@ import (
 
 // Sys is the additional information about an entry of a listing.
 type Sys struct {
-	Mode    string // as shown by ls: "-rw-r--r--"; "" for a module
-	Target  string // of a symbolic link, whose size and time are not those of the file that it leads to
-	Comment string // of a module
+	Mode string `fact:"mode,optional"` // as shown by ls: "-rw-r--r--"; "" for a module
+	// Target is that of a symbolic link, whose size and time are not those of the file that it leads to.
+	Target  string `fact:"target,optional"`
+	Comment string `fact:"comment,optional"` // of a module
 }
 
 // EntryFacts implements [fetch.EntryRecord].
-func (s Sys) EntryFacts() fetch.Facts {
-	return fetch.Facts{Driver: "rsync", List: []fetch.Fact{
-		{Name: "mode", Value: s.Mode, Optional: true},
-		{Name: "target", Value: s.Target, Optional: true},
-		{Name: "comment", Value: s.Comment, Optional: true},
-	}}
-}
+func (s Sys) EntryFacts() fetch.Facts { return driver.FactsOf("rsync", "", s) }
 
 // lookup returns the only item of the file list for the path of t.
 func (s *session) lookup(t *target) (rsync.Item, error) {

@@ -18,17 +18,12 @@ import (
 
 // Sys is the additional information about an object in a listing.
 type Sys struct {
-	ETag         string
-	StorageClass string
+	ETag         string `fact:"etag,optional"`
+	StorageClass string `fact:"storage_class,optional"`
 }
 
 // EntryFacts implements [fetch.EntryRecord].
-func (s Sys) EntryFacts() fetch.Facts {
-	return fetch.Facts{Driver: "s3", List: []fetch.Fact{
-		{Name: "etag", Value: s.ETag, Optional: true},
-		{Name: "storage_class", Value: s.StorageClass, Optional: true},
-	}}
-}
+func (s Sys) EntryFacts() fetch.Facts { return driver.FactsOf("s3", "", s) }
 
 // listQuery returns the parameters of ListObjectsV2, in canonical order.
 func listQuery(prefix, token string) string {

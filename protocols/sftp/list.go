@@ -13,23 +13,16 @@ const maxReaddirs = 4
 
 // Sys is the additional information about an entry of a listing.
 type Sys struct {
-	Mode string // as shown by ls: "-rw-r--r--"
-	UID  *uint32
-	GID  *uint32
+	Mode string  `fact:"mode,optional"` // as shown by ls: "-rw-r--r--"
+	UID  *uint32 `fact:"uid"`
+	GID  *uint32 `fact:"gid"`
 	// Target is the target of a symbolic link. The kind, size and time of the entry are then those
 	// of the target.
-	Target string
+	Target string `fact:"target,optional"`
 }
 
 // EntryFacts implements [fetch.EntryRecord].
-func (s Sys) EntryFacts() fetch.Facts {
-	return fetch.Facts{Driver: "sftp", List: []fetch.Fact{
-		{Name: "mode", Value: s.Mode, Optional: true},
-		{Name: "uid", Value: remotefile.ID(s.UID)},
-		{Name: "gid", Value: remotefile.ID(s.GID)},
-		{Name: "target", Value: s.Target, Optional: true},
-	}}
-}
+func (s Sys) EntryFacts() fetch.Facts { return driver.FactsOf("sftp", "", s) }
 
 func (d *opener) directory(f *flight, t *target, info filexfer.Attrs) (*fetch.Response, error) {
 	base := t.Directory()

@@ -15,17 +15,13 @@ const maxShares = 1 << 20
 
 // Sys is the additional information about an entry of a listing.
 type Sys struct {
-	Attributes string // of a file: "r", "h", "s", "a" for read-only, hidden, system, archive
-	Remark     string // of a share
+	// Attributes are those of a file: "r", "h", "s", "a" for read-only, hidden, system, archive.
+	Attributes string `fact:"attributes,optional"`
+	Remark     string `fact:"remark,optional"` // of a share
 }
 
 // EntryFacts implements [fetch.EntryRecord].
-func (s Sys) EntryFacts() fetch.Facts {
-	return fetch.Facts{Driver: "smb", List: []fetch.Fact{
-		{Name: "attributes", Value: s.Attributes, Optional: true},
-		{Name: "remark", Value: s.Remark, Optional: true},
-	}}
-}
+func (s Sys) EntryFacts() fetch.Facts { return driver.FactsOf("smb", "", s) }
 
 func (d *opener) directory(l lease, t *target, f *file) (*fetch.Response, error) {
 	base := t.Directory()

@@ -15,29 +15,18 @@ import (
 // A Hit describes a document in a search result. It is the Sys of an entry in a listing. Unknown
 // numbers are -1.
 type Hit struct {
-	Score    int64 // 0 to 1000
-	Lines    int64
-	Types    []string
-	Headline string
-	Date     string // as sent by the server, usually yymmdd
-	Source   string
-	City     string
-	Database string
+	Score    int64    `fact:"score"` // 0 to 1000
+	Lines    int64    `fact:"lines"`
+	Types    []string `fact:"types,optional"`
+	Headline string   `fact:"headline"`
+	Date     string   `fact:"date,optional"` // as sent by the server, usually yymmdd
+	Source   string   `fact:"source,optional"`
+	City     string   `fact:"city,optional"`
+	Database string   `fact:"database,optional"`
 }
 
 // EntryFacts implements [fetch.EntryRecord].
-func (h Hit) EntryFacts() fetch.Facts {
-	return fetch.Facts{Driver: "wais", List: []fetch.Fact{
-		{Name: "score", Value: h.Score},
-		{Name: "lines", Value: h.Lines},
-		{Name: "types", Value: h.Types, Optional: true},
-		{Name: "headline", Value: h.Headline},
-		{Name: "date", Value: h.Date, Optional: true},
-		{Name: "source", Value: h.Source, Optional: true},
-		{Name: "city", Value: h.City, Optional: true},
-		{Name: "database", Value: h.Database, Optional: true},
-	}}
-}
+func (h Hit) EntryFacts() fetch.Facts { return driver.FactsOf("wais", "", h) }
 
 // noResults is the beginning of the headline of the only hit if there are no results.
 const noResults = "Search produced no result"

@@ -18,15 +18,11 @@ const explainDatabase = "IR-Explain-1"
 
 // A Database is a database of a server. It is the Sys of an entry in a listing.
 type Database struct {
-	Name string
+	Name string `fact:"name"`
 }
 
 // EntryFacts implements [fetch.EntryRecord].
-func (d Database) EntryFacts() fetch.Facts {
-	return fetch.Facts{Driver: "z3950", List: []fetch.Fact{
-		{Name: "name", Value: d.Name},
-	}}
-}
+func (d Database) EntryFacts() fetch.Facts { return driver.FactsOf("z3950", "", d) }
 
 var explainSearch = codec.Search{Databases: []string{explainDatabase}, Query: codec.Query{
 	Set: codec.Exp1, Term: "DatabaseInfo", Attributes: []codec.Attribute{{Type: 1, Value: 1}},

@@ -23,21 +23,14 @@ const (
 
 // A Hit describes a record of a search result. It is the Sys of an entry in a listing.
 type Hit struct {
-	Position int64 // in the result set, from 1
-	Database string
-	Syntax   string // the record syntax: a name used in URLs, or an object identifier
-	Author   string
+	Position int64  `fact:"position"` // in the result set, from 1
+	Database string `fact:"database,optional"`
+	Syntax   string `fact:"syntax,optional"` // the record syntax: a name used in URLs, or an object identifier
+	Author   string `fact:"author,optional"`
 }
 
 // EntryFacts implements [fetch.EntryRecord].
-func (h Hit) EntryFacts() fetch.Facts {
-	return fetch.Facts{Driver: "z3950", List: []fetch.Fact{
-		{Name: "position", Value: h.Position},
-		{Name: "database", Value: h.Database, Optional: true},
-		{Name: "syntax", Value: h.Syntax, Optional: true},
-		{Name: "author", Value: h.Author, Optional: true},
-	}}
-}
+func (h Hit) EntryFacts() fetch.Facts { return driver.FactsOf("z3950", "", h) }
 
 func (d *opener) openHits(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	forms, err := t.choose(req, "B", "F", "")

@@ -18,15 +18,11 @@ import (
 
 // A Term is an entry in the index of a database. It is the Sys of an entry in a listing.
 type Term struct {
-	Records int64 // number of records with the term; -1 if it is unknown
+	Records int64 `fact:"records"` // number of records with the term; -1 if it is unknown
 }
 
 // EntryFacts implements [fetch.EntryRecord].
-func (t Term) EntryFacts() fetch.Facts {
-	return fetch.Facts{Driver: "z3950", List: []fetch.Fact{
-		{Name: "records", Value: t.Records},
-	}}
-}
+func (t Term) EntryFacts() fetch.Facts { return driver.FactsOf("z3950", "", t) }
 
 const termsPerRequest = 100
 

@@ -8,38 +8,28 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // An Entry is one line of a listing. The server chooses its values; a name may contain any bytes
 // except CR LF.
 type Entry struct {
-	Name    string
-	Kind    Kind
-	Size    int64 // in bytes; -1 if unknown
-	ModTime time.Time
+	Name    string    `fact:"name"`
+	Kind    Kind      `fact:"kind"`
+	Size    int64     `fact:"size"` // in bytes; -1 if unknown
+	ModTime time.Time `fact:"mtime,optional"`
 	// Target is the target of a symbolic link.
-	Target string
+	Target string `fact:"target,optional"`
 	// Mode is the mode in the notation of Unix, such as "-rw-r--r--".
-	Mode string
+	Mode string `fact:"mode,optional"`
 	// Facts are the facts of MLSD, by lower-case name (RFC 3659, section 7.5).
-	Facts map[string]string
+	Facts map[string]string `fact:"facts,optional"`
 	// Raw is the complete line.
-	Raw string
+	Raw string `fact:"raw"`
 }
 
 // EntryFacts implements [fetch.EntryRecord].
-func (e Entry) EntryFacts() fetch.Facts {
-	return fetch.Facts{Driver: "ftp", List: []fetch.Fact{
-		{Name: "name", Value: e.Name},
-		{Name: "kind", Value: string(e.Kind)},
-		{Name: "size", Value: e.Size},
-		{Name: "mtime", Value: e.ModTime, Optional: true},
-		{Name: "target", Value: e.Target, Optional: true},
-		{Name: "mode", Value: e.Mode, Optional: true},
-		{Name: "facts", Value: e.Facts, Optional: true},
-		{Name: "raw", Value: e.Raw},
-	}}
-}
+func (e Entry) EntryFacts() fetch.Facts { return driver.FactsOf("ftp", "", e) }
 
 // A Kind is the type of an entry.
 type Kind string

@@ -226,11 +226,3 @@ func progress(n, total int64) string {
 	}
 	return fmt.Sprintf("%d of %d bytes", n, total)
 }
-
-// ID returns a user or group id as the value of a fact, or nil if it is unknown.
-func ID(id *uint32) any {
-	if id == nil {
-		return nil
-	}
-	return uint64(*id)
-}
