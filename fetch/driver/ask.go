@@ -52,6 +52,15 @@ func Ask(ctx context.Context, env fetch.Env, q Question, begin func(*fetch.Conn)
 	return nil
 }
 
+// DropBody closes the body of a response to OpStat, which has metadata only. It returns resp.
+func DropBody(req *fetch.Request, resp *fetch.Response) *fetch.Response {
+	if req.Op == fetch.OpStat {
+		resp.Body.Close()
+		resp.Body, resp.Parse = fetch.NoBody, nil
+	}
+	return resp
+}
+
 func ask(env fetch.Env, conn *fetch.Conn, q Question, begin func(*fetch.Conn) error) error {
 	if err := wire.Send(conn, q.Lines, q.Data, cmp.Or(q.Shown, q.Data)); err != nil {
 		return err

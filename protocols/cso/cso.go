@@ -50,11 +50,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	resp.Kind, resp.ContentType, resp.Size = fetch.KindListing, "text/plain", -1
 	resp.Name = fetch.SafeName(strings.TrimPrefix(query, "query "))
 	resp.Reply = fetch.Reply{Code: b.first.code, Text: b.first.text}
-	if req.Op == fetch.OpStat {
-		b.Close()
-		resp.Body, resp.Parse = fetch.NoBody, nil
-	}
-	return resp, nil
+	return driver.DropBody(req, resp), nil
 }
 
 func command(u uri.URI) (string, error) {

@@ -55,11 +55,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	resp := &fetch.Response{URL: req.URL, Body: b}
 	resp.ContentType, resp.Size, resp.Framing = "text/plain", -1, fetch.FramedByClose
 	resp.Text, resp.Name = true, fetch.SafeName(line)
-	if req.Op == fetch.OpStat {
-		b.Close()
-		resp.Body = fetch.NoBody
-	}
-	return resp, nil
+	return driver.DropBody(req, resp), nil
 }
 
 func query(u uri.URI) (string, error) {

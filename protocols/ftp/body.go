@@ -63,7 +63,7 @@ func (b *transferBody) Read(p []byte) (int, error) {
 	if err != nil {
 		b.end(err)
 	} else if b.limited && b.left == 0 {
-		b.enough()
+		b.finish(io.EOF, b.abort())
 	}
 	return n, b.state()
 }
@@ -139,8 +139,6 @@ func (b *transferBody) count(n int64) {
 	b.got += n
 	b.left -= n
 }
-
-func (b *transferBody) enough() { b.finish(io.EOF, b.abort()) }
 
 // abort closes the data connection of a transfer that is not complete and sends ABOR. It does not
 // wait for the replies: session.settle reads them before the next use of the session. It returns

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -263,11 +264,7 @@ func (d *opener) get(
 		c.Close()
 		return nil, err
 	}
-	if req.Op == fetch.OpStat {
-		c.Close()
-		resp.Body, resp.Parse = fetch.NoBody, nil
-	}
-	return resp, nil
+	return driver.DropBody(req, resp), nil
 }
 
 func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {

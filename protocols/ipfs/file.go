@@ -28,19 +28,13 @@ func (t *tree) file(ctx context.Context, at *target, n *node) (*fetch.Response, 
 		meta.Digests = []fetch.Digest{{Algorithm: "sha-256", Sum: []byte(n.id.digest), By: "cid",
 			Covers: fetch.CoversResource}}
 	}
-	same := remotefile.Same(at.req.IfChanged, meta.Validator)
-	if err := remotefile.NotModified(at.req, same); err != nil {
+	if err := remotefile.Select(at.req, &meta); err != nil {
 		return nil, err
 	}
-	resp := &fetch.Response{URL: at.url, Body: fetch.NoBody}
+	resp := &fetch.Response{URL: at.url, Meta: meta, Body: fetch.NoBody}
 	if at.req.Op == fetch.OpStat {
-		resp.Meta = meta
 		return resp, nil
 	}
-	if err := remotefile.SelectPart(at.req, &meta, same); err != nil {
-		return nil, err
-	}
-	resp.Meta = meta
 	c := &content{source: t.source, from: meta.Range.Offset, window: firstWindow}
 	c.to = c.from + meta.Size
 	c.ctx, c.cancel = context.WithCancel(ctx)
@@ -162,7 +156,6 @@ func (c *content) finish(err error) error {
 	return c.err
 }
 
-// Close implements io.Closer.
 func (c *content) Close() error {
 	c.finish(net.ErrClosed)
 	return nil

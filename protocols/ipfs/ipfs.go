@@ -88,7 +88,6 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return tree.file(ctx, t, n)
 }
 
-// Explain implements fetch.Explainer.
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	t, err := newTarget(req)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
-	"github.com/urlget/urlget/fetch/uri"
 )
 
 const (
@@ -85,7 +84,11 @@ func (d *opener) connect(ctx context.Context, req *fetch.Request, q query) (*ses
 	if q.user != "" && !secure && !d.opts.StartTLS && !d.opts.AllowPlaintext {
 		return nil, errPlaintext()
 	}
-	conn, err := d.env.Dial(ctx, "tcp", req.URL.HostPort(defaultPort(req.URL)))
+	addr := req.URL.HostPort(port)
+	if secure {
+		addr = req.URL.HostPort(portTLS)
+	}
+	conn, err := d.env.Dial(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +133,8 @@ func (d *opener) bind(ctx context.Context, req *fetch.Request, q query, s *sessi
 		switch {
 		case refused != nil && (errors.Is(err, fetch.ErrAuth) || err == nil && cred.Password == ""):
 			return refused
-		case q.user == "" && (errors.Is(err, fetch.ErrAuth) || err == nil && isAnonymous(user)):
+		case q.user == "" && errors.Is(err, fetch.ErrAuth),
+			q.user == "" && err == nil && (user == "" || user == "anonymous"): // of a netrc file, for FTP
 			return nil
 		case err != nil:
 			return err
@@ -148,16 +152,6 @@ func (d *opener) bind(ctx context.Context, req *fetch.Request, q query, s *sessi
 		}
 	}
 	return refused
-}
-
-// isAnonymous reports whether user is none, or the one that a netrc file names for anonymous FTP.
-func isAnonymous(user string) bool { return user == "" || user == "anonymous" }
-
-func defaultPort(u uri.URI) uint16 {
-	if u.Scheme() == "ldaps" {
-		return portTLS
-	}
-	return port
 }
 
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {

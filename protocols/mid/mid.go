@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/message"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/mailbox"
@@ -226,11 +227,7 @@ func finish(req *fetch.Request, resp *fetch.Response) (*fetch.Response, error) {
 		resp.Body.Close()
 		return nil, &fetch.Error{Code: fetch.ErrNotModified}
 	}
-	if req.Op == fetch.OpStat {
-		resp.Body.Close()
-		resp.Body = fetch.NoBody
-	}
-	return resp, nil
+	return driver.DropBody(req, resp), nil
 }
 
 func notFound(what string, boxes *mailbox.Boxes, cause error) *fetch.Error {

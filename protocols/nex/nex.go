@@ -89,11 +89,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 			resp.Kind = fetch.KindListing
 		}
 	}
-	if req.Op == fetch.OpStat {
-		b.Close()
-		resp.Body, resp.Parse = fetch.NoBody, nil
-	}
-	return resp, nil
+	return driver.DropBody(req, resp), nil
 }
 
 func meta(u uri.URI, path string) fetch.Meta {

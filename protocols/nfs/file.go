@@ -33,8 +33,7 @@ func (d *opener) file(l *lease, t *target, at node) (*fetch.Response, error) {
 		return nil, remotefile.NotFile(at.attr.FileMode())
 	}
 	meta := describe(t, at.attr)
-	same := remotefile.Same(t.req.IfChanged, meta.Validator)
-	if err := remotefile.NotModified(t.req, same); err != nil {
+	if err := remotefile.Select(t.req, &meta); err != nil {
 		return nil, err
 	}
 	if t.req.Op == fetch.OpStat {
@@ -42,9 +41,6 @@ func (d *opener) file(l *lease, t *target, at node) (*fetch.Response, error) {
 	}
 	if meta.Size < 0 {
 		return nil, fetch.ErrProtocol.Errorf("invalid file size %d", at.attr.Size)
-	}
-	if err := remotefile.SelectPart(t.req, &meta, same); err != nil {
-		return nil, err
 	}
 	if trace := l.net.Line(); trace != nil {
 		trace(true, fmt.Sprintf("READ bytes %d to %d", meta.Range.Offset, meta.Range.Offset+meta.Size))

@@ -38,33 +38,29 @@ const (
 	replySyntax        = 501 // syntax error
 	replyNotPermitted  = 502 // command or service not permitted
 	replyNotSupported  = 503 // feature not supported
-	replyBase64Error   = 504 // error in base64 encoding
 )
 
+// codes are the classes of replies. Of others, the first digit decides.
+var codes = map[int]fetch.Code{
+	replyDiscontinued: fetch.ErrBusy, replyInternalFault: fetch.ErrBusy,
+	replyNoSuchGroup: fetch.ErrNotFound, replyNoGroup: fetch.ErrNotFound, replyNoArticles: fetch.ErrNotFound,
+	replyNoNext: fetch.ErrNotFound, replyNoPrevious: fetch.ErrNotFound, replyNoNumber: fetch.ErrNotFound,
+	replyNoArticle: fetch.ErrNotFound, replyLoginRequired: fetch.ErrAuth, replyLoginFailed: fetch.ErrAuth,
+	replyLoginSequence: fetch.ErrAuth, replyTLSRequired: fetch.ErrTLS, replyNotPermitted: fetch.ErrRefused,
+}
+
 func failure(desc string, r wire.Reply) *fetch.Error {
-	e := &fetch.Error{Reply: fetch.Reply{Code: r.Code, Text: r.Text()}}
+	e := &fetch.Error{Code: codes[r.Code], Reply: fetch.Reply{Code: r.Code, Text: r.Text()}}
 	if desc != "" {
 		e.Err = errors.New(desc)
 	}
-	switch r.Code {
-	case replyDiscontinued, replyInternalFault:
-		e.Code, e.Retry = fetch.ErrBusy, true
-	case replyNoSuchGroup, replyNoGroup, replyNoArticles, replyNoNext, replyNoPrevious,
-		replyNoNumber, replyNoArticle:
-		e.Code = fetch.ErrNotFound
-	case replyLoginRequired, replyLoginFailed, replyLoginSequence:
-		e.Code = fetch.ErrAuth
-	case replyTLSRequired:
-		e.Code = fetch.ErrTLS
-	case replyNotPermitted:
-		e.Code = fetch.ErrRefused
-	case replyUnknown, replySyntax, replyNotSupported, replyBase64Error:
-		e.Code = fetch.ErrServer
-	default:
+	switch {
+	case e.Code != "":
+		e.Retry = e.Code == fetch.ErrBusy
+	case r.Code < 400:
 		e.Code = fetch.ErrProtocol
-		if r.Code >= 400 {
-			e.Code, e.Retry = fetch.ErrServer, r.Code < 500
-		}
+	default:
+		e.Code, e.Retry = fetch.ErrServer, r.Code < 500
 	}
 	return e
 }

@@ -267,7 +267,6 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	return []string{method + " " + u.String(), step}, nil
 }
 
-// Expect implements fetch.Expecter.
 func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	t, err := newTarget(req)
 	if err != nil || t.dir {

@@ -15,9 +15,7 @@ const checkFileAlgorithms = "sha256,sha512,sha384,sha224,sha1,md5"
 // A refusal is not an error: servers without the extension refuse it.
 func (f *flight) digest(handle string) ([]fetch.Digest, error) {
 	for _, name := range checkFileNames {
-		if f.trace != nil {
-			f.trace(true, "EXTENDED "+name)
-		}
+		f.trace(true, "EXTENDED "+name)
 		// The range and the size of a block are 0, so one hash covers all of the file.
 		resp, err := f.wait(f.send(filexfer.TypeExtended, name, handle, checkFileAlgorithms,
 			uint64(0), uint64(0), uint32(0)))

@@ -82,9 +82,7 @@ func (d *opener) file(f *flight, t *target, info filexfer.Attrs, handle string) 
 			return nil, err
 		}
 	}
-	if f.trace != nil {
-		f.trace(true, "READ from byte "+strconv.FormatInt(meta.Range.Offset, 10))
-	}
+	f.trace(true, "READ from byte "+strconv.FormatInt(meta.Range.Offset, 10))
 	return &fetch.Response{Meta: meta, URL: t.url, Body: b.Start(func(error) { f.end() })}, nil
 }
 

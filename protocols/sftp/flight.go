@@ -14,8 +14,8 @@ import (
 type flight struct {
 	ctx     context.Context
 	session *session
-	trace   func(sent bool, line string) // nil if there is no trace
-	release func()                       // ends the use of the session
+	trace   func(sent bool, line string)
+	release func() // ends the use of the session
 
 	stop chan struct{} // closed by end
 
@@ -26,6 +26,9 @@ type flight struct {
 }
 
 func newFlight(ctx context.Context, s *session, trace func(bool, string), release func()) *flight {
+	if trace == nil {
+		trace = func(bool, string) {}
+	}
 	return &flight{ctx: ctx, session: s, trace: trace, release: release, stop: make(chan struct{}),
 		pending: make(map[*request]bool)}
 }
@@ -55,9 +58,7 @@ func (f *flight) wait(r *request) (response, error) {
 // roundTrip sends a request of type t and waits for a response of type wantType. Any other response
 // is an error.
 func (f *flight) roundTrip(wantType filexfer.Type, t filexfer.Type, fields ...any) (response, error) {
-	if f.trace != nil {
-		f.trace(true, describe(t, fields))
-	}
+	f.trace(true, describe(t, fields))
 	return f.expect(wantType, f.send(t, fields...))
 }
 
@@ -86,9 +87,7 @@ func (f *flight) responseError(r *request, resp response) error {
 	if fields.Err() != nil {
 		return &fetch.Error{Code: fetch.ErrProtocol, Err: fields.Err()}
 	}
-	if f.trace != nil {
-		f.trace(false, fmt.Sprintf("STATUS %d %s", code, text))
-	}
+	f.trace(false, fmt.Sprintf("STATUS %d %s", code, text))
 	return statusError(r.typ, code, text)
 }
 
@@ -102,9 +101,7 @@ func (f *flight) attrs(resp response, err error) (filexfer.Attrs, error) {
 	if err := fields.Err(); err != nil {
 		return info, &fetch.Error{Code: fetch.ErrProtocol, Err: err}
 	}
-	if f.trace != nil {
-		f.trace(false, fmt.Sprintf("ATTRS %v %d", info.FileMode(), info.Size))
-	}
+	f.trace(false, fmt.Sprintf("ATTRS %v %d", info.FileMode(), info.Size))
 	return info, nil
 }
 

@@ -187,10 +187,7 @@ func (d *opener) addKnownHost(addr string, key ssh.PublicKey) error {
 		}
 	}
 	_, err = f.WriteString(line)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
+	if err = errors.Join(err, f.Close()); err != nil {
 		return settingsError("%w", err)
 	}
 	return nil

@@ -3,7 +3,6 @@ package smb
 import (
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/smb2"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
@@ -16,10 +15,6 @@ type referral struct {
 }
 
 func (r *referral) Error() string { return r.cause.Error() }
-
-func (r *referral) response() *fetch.Response {
-	return &fetch.Response{Location: r.urls, Body: fetch.NoBody}
-}
 
 // refer asks the server where the files of t are, after a request failed with cause. It returns a
 // *referral, or cause if the server does not know.

@@ -29,16 +29,11 @@ func describe(t *target, f *file) fetch.Meta {
 
 func (d *opener) file(l lease, t *target, f *file) (*fetch.Response, error) {
 	meta := describe(t, f)
-	same := remotefile.Same(t.req.IfChanged, meta.Validator)
-	err := remotefile.NotModified(t.req, same)
-	if err == nil && t.req.Op == fetch.OpStat {
-		return &fetch.Response{Meta: meta, URL: t.url, Body: fetch.NoBody}, l.Conn.close(f)
-	}
-	if err == nil {
-		err = remotefile.SelectPart(t.req, &meta, same)
-	}
-	if err != nil {
+	if err := remotefile.Select(t.req, &meta); err != nil {
 		return nil, errors.Join(err, l.Conn.close(f))
+	}
+	if t.req.Op == fetch.OpStat {
+		return &fetch.Response{Meta: meta, URL: t.url, Body: fetch.NoBody}, l.Conn.close(f)
 	}
 	r := &reads{session: l.Conn, file: f, early: make(map[uint64]message)}
 	b := remotefile.NewBody(remotefile.Reads[uint64]{MinWindow: minWindow, MaxWindow: maxWindow,

@@ -89,7 +89,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 			return err
 		}, func(_ *session, err error) bool { return errors.Is(err, remotefile.ErrLost) })
 	if ref := (*referral)(nil); errors.As(err, &ref) {
-		return ref.response(), nil
+		return &fetch.Response{Location: ref.urls, Body: fetch.NoBody}, nil
 	}
 	if err != nil {
 		return nil, err

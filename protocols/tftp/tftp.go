@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/tftp"
 )
@@ -115,11 +116,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		resp.Size, resp.Body = -1, &text{tftp.NetASCII(t), t}
 		resp.ContentType = cmp.Or(fetch.TypeByName(p.File), "text/plain")
 	}
-	if req.Op == fetch.OpStat {
-		t.Close()
-		resp.Body = fetch.NoBody
-	}
-	return resp, nil
+	return driver.DropBody(req, resp), nil
 }
 
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {

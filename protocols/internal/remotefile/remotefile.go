@@ -118,6 +118,16 @@ func NotModified(req *fetch.Request, same bool) error {
 	return fetch.ErrNotModified.Errorf("the file has not changed")
 }
 
+// Select applies the conditions of req and, unless it is OpStat, its range to meta, which describes a
+// complete file.
+func Select(req *fetch.Request, meta *fetch.Meta) error {
+	same := Same(req.IfChanged, meta.Validator)
+	if err := NotModified(req, same); err != nil || req.Op == fetch.OpStat {
+		return err
+	}
+	return SelectPart(req, meta, same)
+}
+
 // SelectPart restricts meta, which describes a complete file, to the range of req. The file is
 // retrieved completely if req has no range or the file has changed. If the size is unknown, the
 // range is used unchecked.

@@ -54,12 +54,35 @@ type Host struct {
 	HostKeyAlgorithms, PubkeyAcceptedAlgorithms Algorithms
 }
 
-// keywords lists the supported keywords besides Host, Match and Include, in lower case.
-var keywords = map[string]bool{"hostname": true, "port": true, "user": true, "proxyjump": true,
-	"identityfile": true, "certificatefile": true, "identitiesonly": true,
-	"identityagent": true,
-	"kexalgorithms": true, "ciphers": true, "macs": true, "hostkeyalgorithms": true,
-	"pubkeyacceptedalgorithms": true, "pubkeyacceptedkeytypes": true}
+// keywords are the supported keywords besides Host, Match and Include, in lower case. Each sets a value for
+// host, which is the name that the user wrote.
+var keywords = map[string]func(h *Host, value, host string){
+	"hostname": func(h *Host, value, host string) {
+		h.HostName = strings.NewReplacer("%%", "%", "%h", host).Replace(value)
+	},
+	"port":         func(h *Host, value, _ string) { h.Port, _ = parsePort(value) },
+	"user":         func(h *Host, value, _ string) { h.User = value },
+	"identityfile": func(h *Host, value, _ string) { h.IdentityFiles = append(h.IdentityFiles, value) },
+	"certificatefile": func(h *Host, value, _ string) {
+		h.CertificateFiles = append(h.CertificateFiles, value)
+	},
+	"identityagent": func(h *Host, value, _ string) { h.IdentityAgent = value },
+	"identitiesonly": func(h *Host, value, _ string) {
+		h.IdentitiesOnly = strings.EqualFold(value, "yes") || strings.EqualFold(value, "true")
+	},
+	"proxyjump": func(h *Host, value, _ string) {
+		if !strings.EqualFold(value, "none") {
+			h.ProxyJump = strings.Split(value, ",")
+		}
+	},
+	"kexalgorithms":     func(h *Host, value, _ string) { h.KexAlgorithms = Algorithms(value) },
+	"ciphers":           func(h *Host, value, _ string) { h.Ciphers = Algorithms(value) },
+	"macs":              func(h *Host, value, _ string) { h.MACs = Algorithms(value) },
+	"hostkeyalgorithms": func(h *Host, value, _ string) { h.HostKeyAlgorithms = Algorithms(value) },
+	"pubkeyacceptedalgorithms": func(h *Host, value, _ string) {
+		h.PubkeyAcceptedAlgorithms = Algorithms(value)
+	},
+}
 
 // Parse reads a file and the files it includes. Home is the user's home directory: "~/" in the names
 // of included files stands for it, and other relative names are below home/.ssh. If home is "", files
@@ -89,9 +112,12 @@ func (p *parser) file(r io.Reader, hosts [][]string, depth int) error {
 			return fmt.Errorf("more than %d bytes", maxSize)
 		}
 		keyword, args, err := split(lines.Text())
+		if keyword == "pubkeyacceptedkeytypes" { // its name before OpenSSH 8.5
+			keyword = "pubkeyacceptedalgorithms"
+		}
 		switch {
 		case err != nil:
-		case len(args) == 0 && (keyword == "host" || keyword == "include" || keywords[keyword]):
+		case len(args) == 0 && (keyword == "host" || keyword == "include" || keywords[keyword] != nil):
 			err = fmt.Errorf("%s without a value", keyword)
 		case keyword == "host":
 			block, skip = append(hosts[:len(hosts):len(hosts)], args), false
@@ -100,7 +126,7 @@ func (p *parser) file(r io.Reader, hosts [][]string, depth int) error {
 		case skip:
 		case keyword == "include":
 			err = p.include(args, block, depth+1)
-		case keywords[keyword]:
+		case keywords[keyword] != nil:
 			err = p.config.add(setting{block, keyword, args[0]})
 		}
 		if err != nil {
@@ -157,13 +183,10 @@ func (p *parser) open(name string, hosts [][]string, depth int) error {
 }
 
 func (c *Config) add(s setting) error {
-	switch s.keyword {
-	case "port":
+	if s.keyword == "port" {
 		if _, err := parsePort(s.value); err != nil {
 			return err
 		}
-	case "pubkeyacceptedkeytypes": // its name before OpenSSH 8.5
-		s.keyword = "pubkeyacceptedalgorithms"
 	}
 	if len(c.settings) == maxSettings {
 		return errors.New("too many settings")
@@ -219,7 +242,7 @@ func (c *Config) Lookup(host string) Host {
 		}
 		if first := !found[s.keyword]; first || accumulates(s.keyword) {
 			found[s.keyword] = true
-			h.set(s.keyword, s.value, host)
+			keywords[s.keyword](&h, s.value, host)
 		}
 	}
 	return h
@@ -227,43 +250,6 @@ func (c *Config) Lookup(host string) Host {
 
 func accumulates(keyword string) bool {
 	return keyword == "identityfile" || keyword == "certificatefile"
-}
-
-func (h *Host) set(keyword, value, host string) {
-	switch keyword {
-	case "hostname":
-		h.HostName = expandHost(value, host)
-	case "port":
-		h.Port, _ = parsePort(value)
-	case "user":
-		h.User = value
-	case "identityfile":
-		h.IdentityFiles = append(h.IdentityFiles, value)
-	case "certificatefile":
-		h.CertificateFiles = append(h.CertificateFiles, value)
-	case "identityagent":
-		h.IdentityAgent = value
-	case "identitiesonly":
-		h.IdentitiesOnly = strings.EqualFold(value, "yes") || strings.EqualFold(value, "true")
-	case "proxyjump":
-		if !strings.EqualFold(value, "none") {
-			h.ProxyJump = strings.Split(value, ",")
-		}
-	case "kexalgorithms":
-		h.KexAlgorithms = Algorithms(value)
-	case "ciphers":
-		h.Ciphers = Algorithms(value)
-	case "macs":
-		h.MACs = Algorithms(value)
-	case "hostkeyalgorithms":
-		h.HostKeyAlgorithms = Algorithms(value)
-	case "pubkeyacceptedalgorithms":
-		h.PubkeyAcceptedAlgorithms = Algorithms(value)
-	}
-}
-
-func expandHost(value, host string) string {
-	return strings.NewReplacer("%%", "%", "%h", host).Replace(value)
 }
 
 func parsePort(text string) (uint16, error) {
