@@ -282,6 +282,11 @@ func (c Code) Errorf(format string, args ...any) *Error {
 	return &Error{Code: c, Err: fmt.Errorf(format, args...)}
 }
 
+// Retryf is like Errorf, for a failure that a later attempt may not meet.
+func (c Code) Retryf(format string, args ...any) *Error {
+	return &Error{Code: c, Retry: true, Err: fmt.Errorf(format, args...)}
+}
+
 // Wrap returns err as an *Error with code c for the operation op, which may be "". If err is nil or
 // has a code, Wrap returns it unchanged.
 func (c Code) Wrap(op string, err error) error {

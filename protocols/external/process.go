@@ -38,8 +38,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 	}
 	n, err := p.Reader.Read(b)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
-			Err: fmt.Errorf("the external driver sent nothing for %v", p.idle)}
+		err = fetch.ErrNetwork.Retryf("the external driver sent nothing for %v", p.idle)
 	}
 	return n, err
 }

@@ -3,7 +3,6 @@ package file
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"os"
@@ -88,8 +87,7 @@ func (b *snapshot) count(n int64, err error) error {
 	}
 	switch {
 	case err == io.EOF && known && b.left > 0:
-		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
-			Err: fmt.Errorf("the file shrank while it was read: %d bytes missing", b.left)}
+		return fetch.ErrTruncated.Retryf("the file shrank while it was read: %d bytes missing", b.left)
 	case errors.Is(err, os.ErrClosed) && b.ctx.Err() != nil:
 		return context.Cause(b.ctx)
 	}

@@ -3,7 +3,6 @@ package ftp
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -55,8 +54,7 @@ func (c *control) accept(
 	if limit := c.env.Timeouts().Connect; limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limit,
-			&fetch.Error{Code: fetch.ErrNetwork, Retry: true,
-				Err: fmt.Errorf("the server did not connect within %v", limit)})
+			fetch.ErrNetwork.Retryf("the server did not connect within %v", limit))
 		defer cancel()
 	}
 	defer l.Close()

@@ -252,8 +252,7 @@ func (b *transferBody) conclude() error {
 }
 
 func truncated(what string, err error) error {
-	return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
-		Err: fmt.Errorf("%s: %w", what, wire.Unexpected(err))}
+	return fetch.ErrTruncated.Retryf("%s: %w", what, wire.Unexpected(err))
 }
 
 // finish ends the body with err and the use of the session with outcome. Only the first call

@@ -49,8 +49,7 @@ func (c *conn) plusHeader() (header, bool, error) {
 	for n := 1; n <= maxHeader; n++ {
 		buf, err := c.Peek(n)
 		if err == io.EOF && isCutHeader(string(buf)) {
-			return plain, false, &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
-				Err: fmt.Errorf("the reply ends within its header: %q", buf)}
+			return plain, false, fetch.ErrTruncated.Retryf("the reply ends within its header: %q", buf)
 		}
 		if err != nil {
 			return plain, false, notEOF(err)
@@ -132,8 +131,7 @@ func (r dotReader) Read(p []byte) (int, error) {
 	case r.lenient:
 		err = io.EOF
 	default:
-		err = &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
-			Err: errors.New("the reply ends without the final dot")}
+		err = fetch.ErrTruncated.Retryf("the reply ends without the final dot")
 	}
 	return n, err
 }
@@ -154,8 +152,7 @@ func (r *sizedReader) Read(p []byte) (int, error) {
 	n, err := r.c.Read(p[:min(int64(len(p)), r.left)])
 	r.left -= int64(n)
 	if err == io.EOF && r.left > 0 {
-		err = &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
-			Err: fmt.Errorf("received %d of %d bytes", r.size-r.left, r.size)}
+		err = fetch.ErrTruncated.Retryf("received %d of %d bytes", r.size-r.left, r.size)
 	}
 	return n, err
 }

@@ -2,7 +2,6 @@ package gopher
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"strings"
 
@@ -87,8 +86,8 @@ func (d *opener) readHeader(c *conn, g uri.Gopher) (itemType, header, error) {
 		return itemTypes[g.Type], plain, nil
 	}
 	if _, err := c.Peek(1); err == io.EOF {
-		return itemType{}, plain, &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
-			Err: errors.New("the server closed the connection without a response")}
+		return itemType{}, plain, fetch.ErrTruncated.Retryf(
+			"the server closed the connection without a response")
 	}
 	return itemType{}, plain, fetch.ErrNotRetrievable.Errorf("the server has no Gopher+ attributes")
 }

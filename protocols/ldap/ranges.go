@@ -2,7 +2,6 @@ package ldap
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -105,8 +104,8 @@ func (b *records) nextRange() (record, error) {
 		}
 		return record{continued: true, attributes: []attribute{found}}, nil
 	}
-	return record{}, &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
-		Err: fmt.Errorf("the server does not return the values of %q from number %s", r.attribute, first)}
+	return record{}, fetch.ErrTruncated.Retryf("the server does not return the values of %q from number %s",
+		r.attribute, first)
 }
 
 // Close closes the connections without waiting for the server.

@@ -1,7 +1,6 @@
 package nfs
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -86,8 +85,7 @@ func (r *reads) checkEmpty(meta *fetch.Meta) error {
 	data, err := r.data(xid, requested)
 	r.release()
 	if err == nil && meta.Range.Offset == 0 && len(data.Bytes) > 0 {
-		err = &fetch.Error{Code: fetch.ErrChanged, Retry: true,
-			Err: errors.New("the file is no longer empty")}
+		err = fetch.ErrChanged.Retryf("the file is no longer empty")
 	}
 	return err
 }

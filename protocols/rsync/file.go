@@ -1,7 +1,6 @@
 package rsync
 
 import (
-	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -115,8 +114,8 @@ func (r *reads) next() error {
 	case r.token < 0:
 		return fetch.ErrProtocol.Errorf("block %d of a file that the client does not have", -(r.token + 1))
 	case r.token > r.left:
-		return &fetch.Error{Code: fetch.ErrChanged, Retry: true,
-			Err: errors.New("the file has more bytes than in the file list: it grew while it was read")}
+		return fetch.ErrChanged.Retryf(
+			"the file has more bytes than in the file list: it grew while it was read")
 	}
 	return nil
 }

@@ -79,8 +79,7 @@ func newClock(ctx context.Context, limit time.Duration) *clock {
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	if limit > 0 {
 		c.timer = time.AfterFunc(limit, func() {
-			c.cancel(&fetch.Error{Code: fetch.ErrNetwork, Retry: true,
-				Err: fmt.Errorf("no connection within %v", limit)})
+			c.cancel(fetch.ErrNetwork.Retryf("no connection within %v", limit))
 		})
 	}
 	return c
@@ -213,8 +212,7 @@ func subsystemError(err error) error {
 }
 
 func setupError(err error) error {
-	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
-		Err: fmt.Errorf("connection lost: %w", wire.Unexpected(err))}
+	return fetch.ErrNetwork.Retryf("connection lost: %w", wire.Unexpected(err))
 }
 
 // progress is the time, in Unix nanoseconds, up to which the server has kept the minimum rate

@@ -168,9 +168,8 @@ func (r *reads) complete() error {
 		more := err == nil && len(data) > 0
 		r.release()
 		if more {
-			return &fetch.Error{Code: fetch.ErrChanged, Retry: true,
-				Err: fmt.Errorf("the file is longer than its size of %d bytes: it grew while it was read",
-					r.end)}
+			return fetch.ErrChanged.Retryf(
+				"the file is longer than its size of %d bytes: it grew while it was read", r.end)
 		}
 	}
 	if r.closeSent != nil {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"runtime"
@@ -206,8 +205,7 @@ func connError(err error) error {
 	if errors.As(err, &e) {
 		return e
 	}
-	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
-		Err: fmt.Errorf("%w: %w", remotefile.ErrLost, wire.Unexpected(err))}
+	return fetch.ErrNetwork.Retryf("%w: %w", remotefile.ErrLost, wire.Unexpected(err))
 }
 
 func (s *session) deliver(resp response) error {

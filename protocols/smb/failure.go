@@ -15,8 +15,7 @@ import (
 func connError(err error) error {
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {
-			return &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
-				Err: fmt.Errorf("%w: closed by the server", remotefile.ErrLost)}
+			return fetch.ErrNetwork.Retryf("%w: closed by the server", remotefile.ErrLost)
 		}
 	}
 	return err

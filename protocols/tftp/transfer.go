@@ -165,11 +165,9 @@ func (t *transfer) retransmit() error {
 	now := time.Now()
 	if t.tries == t.opts.Tries || !t.deadline.IsZero() && !now.Before(t.deadline) {
 		if !t.started {
-			return &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
-				Err: fmt.Errorf("no reply to %d requests", t.tries+1)}
+			return fetch.ErrNetwork.Retryf("no reply to %d requests", t.tries+1)
 		}
-		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
-			Err: errors.New("the server stopped sending")}
+		return fetch.ErrTruncated.Retryf("the server stopped sending")
 	}
 	if now.Before(t.retransmitAt) {
 		return nil

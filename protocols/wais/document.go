@@ -178,8 +178,7 @@ func (b *documentBody) handleResponse(found apdu.Response, requested int64) erro
 	}
 	b.end = pastEnd || got == 0
 	if b.end && b.left != 0 && b.offset < b.doc.size {
-		b.endErr = &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
-			Err: fmt.Errorf("received %d of %d bytes", b.offset, b.doc.size)}
+		b.endErr = fetch.ErrTruncated.Retryf("received %d of %d bytes", b.offset, b.doc.size)
 	}
 	if got == 0 {
 		return b.finalError()
@@ -201,8 +200,7 @@ func missingDocument(found apdu.Response) error {
 
 func truncated(err error) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
-			Err: fmt.Errorf("connection closed within the document: %w", io.ErrUnexpectedEOF)}
+		return fetch.ErrTruncated.Retryf("connection closed within the document: %w", io.ErrUnexpectedEOF)
 	}
 	return err
 }

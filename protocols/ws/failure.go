@@ -96,8 +96,7 @@ func (s *stream) explain(err error) error {
 	case errors.Is(err, websocket.ErrMessageTooBig):
 		return &fetch.Error{Code: fetch.ErrTooLarge, Err: errTooLong}
 	case errors.Is(cause, io.EOF), errors.Is(cause, io.ErrUnexpectedEOF):
-		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
-			Err: errors.New("the connection was closed without a close frame")}
+		return fetch.ErrTruncated.Retryf("the connection was closed without a close frame")
 	case errors.Is(cause, context.Canceled):
 		return &fetch.Error{Code: fetch.ErrInterrupted, Err: cause}
 	case cause != nil && fetch.CodeOf(cause) == "":

@@ -3,7 +3,6 @@ package ws
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -175,8 +174,7 @@ func (s *session) keepAlive(ctx context.Context, every, limit time.Duration) {
 		err := s.ws.Ping(wait)
 		cancel()
 		if err != nil && ctx.Err() == nil && s.since.Load() == since {
-			s.stream.failed(&fetch.Error{Code: fetch.ErrNetwork, Retry: true,
-				Err: errors.New("the server does not respond to pings")})
+			s.stream.failed(fetch.ErrNetwork.Retryf("the server does not respond to pings"))
 			s.stream.conn.Abort()
 			return
 		}

@@ -141,8 +141,7 @@ func readError(err error) error {
 // contentError is like readError, for an error while the content of a record is read.
 func contentError(err error) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
-			Err: fmt.Errorf("connection closed within the response: %w", io.ErrUnexpectedEOF)}
+		return fetch.ErrTruncated.Retryf("connection closed within the response: %w", io.ErrUnexpectedEOF)
 	}
 	return readError(err)
 }

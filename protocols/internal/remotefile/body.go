@@ -2,7 +2,6 @@ package remotefile
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"sync"
@@ -195,9 +194,8 @@ func (b *Body[R]) complete() error {
 func (b *Body[R]) wrapError(err error) error {
 	switch {
 	case err == io.EOF && b.end >= 0:
-		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
-			Err: fmt.Errorf("the file ended after %s: it shrank while it was read",
-				progress(b.offset, b.end))}
+		return fetch.ErrTruncated.Retryf("the file ended after %s: it shrank while it was read",
+			progress(b.offset, b.end))
 	case err != io.EOF && b.reads.Lost(err):
 		return truncated("after "+progress(b.offset, b.end), err)
 	}

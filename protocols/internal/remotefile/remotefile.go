@@ -208,7 +208,7 @@ func truncated(prefix string, err error) error {
 	if errors.As(err, &e) {
 		err = e.Err
 	}
-	return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("%s: %w", prefix, err)}
+	return fetch.ErrTruncated.Retryf("%s: %w", prefix, err)
 }
 
 // A Cycle finds out that a server repeats the pages of a listing. It compares the mark of each page with

@@ -40,8 +40,7 @@ func (f HeaderFormat) Read(conn *fetch.Conn) (Response, error) {
 	line, err := r.Line()
 	switch {
 	case err == io.EOF:
-		return Response{}, &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
-			Err: errors.New("the server closed the connection without a response")}
+		return Response{}, fetch.ErrNetwork.Retryf("the server closed the connection without a response")
 	case err != nil:
 		return Response{}, err
 	}
