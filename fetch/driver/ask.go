@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"io"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
@@ -50,6 +51,12 @@ func Ask(ctx context.Context, env fetch.Env, q Question, begin func(*fetch.Conn)
 		return err
 	}
 	return nil
+}
+
+// A Body reads from one value and closes another, such as the connection below a reader.
+type Body struct {
+	io.Reader
+	io.Closer
 }
 
 // DropBody closes the body of a response to OpStat, which has metadata only. It returns resp.

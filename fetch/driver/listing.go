@@ -75,7 +75,6 @@ type listing struct {
 	err     error // sticky
 }
 
-// Read implements io.Reader.
 func (l *listing) Read(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,7 +109,6 @@ func (l *listing) take() []fetch.Entry {
 	return entries
 }
 
-// Close implements io.Closer.
 func (l *listing) Close() error {
 	var err error
 	if l.close != nil {

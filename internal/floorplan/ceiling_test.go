@@ -24,7 +24,7 @@ var ceilings = map[string]ceiling{
 	"crawl":                  {7600, 57},
 	"protocols":              {41350, 142},
 	"fetch":                  {21750, 287},
-	"fetch/driver":           {2250, 43},
+	"fetch/driver":           {2250, 44},
 	"fetch/uri":              {3100, 40},
 	"fetch/download":         {6100, 31},
 	"internal":               {11400, 0},

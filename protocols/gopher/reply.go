@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -45,7 +46,7 @@ func (d *opener) reply(c *conn, req *fetch.Request, g uri.Gopher) (*fetch.Respon
 	}
 	resp := &fetch.Response{URL: req.URL, Body: c}
 	if content != c.Reader {
-		resp.Body = &itemBody{content, c}
+		resp.Body = driver.Body{Reader: content, Closer: c}
 	}
 	resp.ContentType = typ.contentType(head)
 	resp.Name = fetch.SafeName(g.Selector)
@@ -154,9 +155,4 @@ func metadataResponse(req *fetch.Request, g uri.Gopher, list []Attribute) *fetch
 		resp.Kind = fetch.KindListing
 	}
 	return resp
-}
-
-type itemBody struct {
-	io.Reader
-	io.Closer
 }

@@ -3,6 +3,7 @@
 package mid
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -186,18 +187,11 @@ func respond(m *mailbox.Message) (*fetch.Response, error) {
 	h := message.ParseHeader(head)
 	resp := &fetch.Response{
 		Meta: fetch.Meta{ContentType: "message/rfc822", Size: m.Size, Header: h},
-		Body: replay(head, body),
+		Body: driver.Body{Reader: io.MultiReader(bytes.NewReader(head), body), Closer: body},
 	}
 	resp.ETag = h.Get("Message-Id")
 	resp.ModTime, _ = mail.ParseDate(h.Get("Date"))
 	return resp, nil
-}
-
-func replay(head []byte, body io.ReadCloser) io.ReadCloser {
-	return struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(strings.NewReader(string(head)), body), body}
 }
 
 // part returns the response for a part of the message in resp. If there is no such part, it closes
@@ -216,10 +210,7 @@ func part(resp *fetch.Response, contentID string) (*fetch.Response, error) {
 		meta.ContentType = full
 	}
 	meta.ETag = "" // it identifies the message
-	return &fetch.Response{Meta: meta, Body: struct {
-		io.Reader
-		io.Closer
-	}{p.Body(), resp.Body}}, nil
+	return &fetch.Response{Meta: meta, Body: driver.Body{Reader: p.Body(), Closer: resp.Body}}, nil
 }
 
 func finish(req *fetch.Request, resp *fetch.Response) (*fetch.Response, error) {

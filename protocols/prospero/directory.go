@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	codec "github.com/urlget/urlget/internal/codec/prospero"
 	"github.com/urlget/urlget/internal/pace"
 )
@@ -48,10 +49,7 @@ func (d *opener) listing(ctx context.Context, a *response, o object) (*fetch.Res
 func (d *opener) directory(ctx context.Context, a *response, o object) *fetch.Response {
 	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing,
 		ContentType: "text/x-prospero-links", Size: -1},
-		Body: struct {
-			io.Reader
-			io.Closer
-		}{pace.Lines(a.Reader(), d.env.Timeouts().Idle), a}}
+		Body: driver.Body{Reader: pace.Lines(a.Reader(), d.env.Timeouts().Idle), Closer: a}}
 	resp.Parse = func(r io.Reader) iter.Seq2[fetch.Entry, error] {
 		lines := codec.NewScanner(r)
 		lines.NoQuote = a.NoQuote

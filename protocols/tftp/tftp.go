@@ -113,7 +113,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	resp.ContentType = cmp.Or(fetch.TypeByName(p.File), "application/octet-stream")
 	if p.Mode == netascii {
 		// tsize may be the size of the file or of its netascii form.
-		resp.Size, resp.Body = -1, &text{tftp.NetASCII(t), t}
+		resp.Size, resp.Body = -1, driver.Body{Reader: tftp.NetASCII(t), Closer: t}
 		resp.ContentType = cmp.Or(fetch.TypeByName(p.File), "text/plain")
 	}
 	return driver.DropBody(req, resp), nil

@@ -313,9 +313,3 @@ func (t *transfer) Close() error {
 }
 
 func (t *transfer) end() error { return t.conn.Close() }
-
-// A text is the body of a file in netascii mode.
-type text struct {
-	io.Reader
-	io.Closer
-}
