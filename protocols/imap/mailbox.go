@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"net"
 	"slices"
 	"strconv"
@@ -41,8 +42,6 @@ func (m Message) EntryFacts() fetch.Facts {
 
 // The body of the response consists of the server's FETCH responses.
 func (d *opener) openMailbox(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
-	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain",
-		Size: -1}, URL: t.url, Body: fetch.NoBody}
 	var sets []string
 	l, err := d.leaseSession(ctx, t, func(s *session) (err error) {
 		if err := s.examine(t, true); err != nil || req.Op == fetch.OpStat {
@@ -57,18 +56,25 @@ func (d *opener) openMailbox(ctx context.Context, req *fetch.Request, t *target)
 	if err != nil {
 		return nil, err
 	}
-	if req.Op == fetch.OpStat {
-		l.Put()
-		return resp, nil
-	}
-	l.SetParts(resp, func(yield func(driver.Part, error) bool) {
+	return t.listing(req, l, func(yield func(driver.Part, error) bool) {
 		for _, set := range sets {
 			if !l.Conn.list(t, set, yield) {
 				return
 			}
 		}
-	})
-	return resp, nil
+	}), nil
+}
+
+// listing returns the response with the parts, unless req wants metadata only. The lease ends with it.
+func (t *target) listing(req *fetch.Request, l lease, parts iter.Seq2[driver.Part, error]) *fetch.Response {
+	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain", Size: -1},
+		URL: t.url, Body: fetch.NoBody}
+	if req.Op == fetch.OpStat {
+		l.Put()
+	} else {
+		l.SetParts(resp, parts)
+	}
+	return resp
 }
 
 // search runs a search and returns the matches as UID sets, each short enough for one command.
@@ -205,8 +211,6 @@ func (v value) nstring() string {
 
 // openServer lists the mailboxes of a server. The body consists of the server's LIST responses.
 func (d *opener) openServer(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
-	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain",
-		Size: -1}, URL: t.url, Body: fetch.NoBody}
 	tag := ""
 	l, err := d.leaseSession(ctx, t, func(s *session) (err error) {
 		if req.Op == fetch.OpStat {
@@ -218,17 +222,12 @@ func (d *opener) openServer(ctx context.Context, req *fetch.Request, t *target) 
 	if err != nil {
 		return nil, err
 	}
-	if req.Op == fetch.OpStat {
-		l.Put()
-		return resp, nil
-	}
-	l.SetParts(resp, func(yield func(driver.Part, error) bool) {
+	return t.listing(req, l, func(yield func(driver.Part, error) bool) {
 		l.Conn.yieldParts("the list of mailboxes", tag, yield, func(data []byte) (driver.Part, bool, error) {
 			part, ok := t.mailboxPart(data)
 			return part, ok, nil
 		})
-	})
-	return resp, nil
+	}), nil
 }
 
 // mailboxPart parses a LIST response such as `LIST (\HasNoChildren) "/" "Sent"`.

@@ -134,12 +134,8 @@ func (c *conn) decodeResults(r *reply, decode func(*xdr.Decoder)) error {
 
 // call decodes the results if the status is OK. The trace shows what.
 func (c *conn) call(p nfs3.Proc, what string, args func([]byte) []byte, decode func(*xdr.Decoder)) error {
-	r, err := c.receive(p, c.queueTraced(p, what, args))
-	if err != nil {
-		return err
-	}
 	status := nfs3.OK
-	err = c.decodeResults(r, func(d *xdr.Decoder) {
+	err := c.callPlain(p, what, args, func(d *xdr.Decoder) {
 		if status = nfs3.Status(d.Uint32()); status == nfs3.OK {
 			decode(d)
 		}
