@@ -1,6 +1,9 @@
 package telnet
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Commands of RFC 854 and, for EOR, RFC 885.
 const (
@@ -57,10 +60,7 @@ func commandName(c byte) string { return nameOf(commandNames, c) }
 func optionName(o byte) string  { return nameOf(optionNames, o) }
 
 func nameOf(names map[byte]string, b byte) string {
-	if s, ok := names[b]; ok {
-		return s
-	}
-	return fmt.Sprint(b)
+	return cmp.Or(names[b], fmt.Sprint(b))
 }
 
 // A signal is the reason for which decoder.next returned.

@@ -144,7 +144,7 @@ func (l *link) wake() {
 }
 
 func sessionError(err error) error {
-	if err == io.EOF || fetch.CodeOf(err) != "" {
+	if err == nil || err == io.EOF || fetch.CodeOf(err) != "" {
 		return err
 	}
 	code := fetch.ErrNetwork
@@ -256,10 +256,7 @@ func (l *link) send(masked bool, compose func(dst []byte) []byte) error {
 		return nil
 	}
 	_, err := l.conn.WriteMasked(out, recorded)
-	if err != nil {
-		return sessionError(err)
-	}
-	return nil
+	return sessionError(err)
 }
 
 // write sends data. If more is true, the next data may continue a final CR.

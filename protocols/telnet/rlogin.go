@@ -161,19 +161,13 @@ func (s *rlogin) Read(p []byte) (int, error) {
 	if err == nil {
 		err = s.record.failed()
 	}
-	if err != nil {
-		return n, sessionError(err)
-	}
-	return n, nil
+	return n, sessionError(err)
 }
 
 func (s *rlogin) Write(p []byte) (int, error) {
 	s.record.data(true, p)
 	n, err := s.conn.WriteMasked(p, nil) // it may be a password
-	if err != nil {
-		return n, sessionError(err)
-	}
-	return n, nil
+	return n, sessionError(err)
 }
 
 // Close ends the session without waiting for the server.

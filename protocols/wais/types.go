@@ -1,6 +1,7 @@
 package wais
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,10 +31,7 @@ var mediaTypes = map[string]string{
 }
 
 func mediaType(docType string) string {
-	if t, ok := mediaTypes[strings.ToUpper(docType)]; ok {
-		return t
-	}
-	return "application/octet-stream"
+	return cmp.Or(mediaTypes[strings.ToUpper(docType)], "application/octet-stream")
 }
 
 // chooseType selects one of the types in a list such as "TEXT,PS". It returns req.View, the first

@@ -1,6 +1,7 @@
 package nfs3
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"time"
@@ -70,10 +71,7 @@ var statusNames = map[Status]string{
 
 // String returns the name of the status in RFC 1813.
 func (s Status) String() string {
-	if name, ok := statusNames[s]; ok {
-		return name
-	}
-	return fmt.Sprintf("nfsstat3 %d", uint32(s))
+	return cmp.Or(statusNames[s], fmt.Sprintf("nfsstat3 %d", uint32(s)))
 }
 
 // The types of files (RFC 1813, section 2.6).

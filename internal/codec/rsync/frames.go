@@ -1,6 +1,7 @@
 package rsync
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -35,10 +36,7 @@ var tagNames = map[Tag]string{Data: "MSG_DATA", ErrorXfer: "MSG_ERROR_XFER", Inf
 
 // String returns the name of the tag in the reference, such as "MSG_DATA".
 func (t Tag) String() string {
-	if name, ok := tagNames[t]; ok {
-		return name
-	}
-	return fmt.Sprintf("message %d", int(t))
+	return cmp.Or(tagNames[t], fmt.Sprintf("message %d", int(t)))
 }
 
 const (

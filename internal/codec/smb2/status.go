@@ -1,6 +1,9 @@
 package smb2
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // A Status is the NTSTATUS of a response ([MS-ERREF], section 2.3).
 type Status uint32
@@ -75,8 +78,5 @@ var statusNames = map[Status]string{
 
 // String returns the name of common status codes, otherwise the number.
 func (s Status) String() string {
-	if name, ok := statusNames[s]; ok {
-		return name
-	}
-	return fmt.Sprintf("status 0x%08X", uint32(s))
+	return cmp.Or(statusNames[s], fmt.Sprintf("status 0x%08X", uint32(s)))
 }

@@ -1,6 +1,10 @@
 package z3950
 
-import "github.com/urlget/urlget/internal/codec/ber"
+import (
+	"cmp"
+
+	"github.com/urlget/urlget/internal/codec/ber"
+)
 
 // Attribute types and values of attribute set Bib-1.
 const (
@@ -48,11 +52,7 @@ type Query struct {
 const MaxQuery = 50
 
 func (q Query) encode() ([][]byte, error) {
-	set := q.Set
-	if set == "" {
-		set = Bib1
-	}
-	oid, err := ber.OIDContent(set)
+	oid, err := ber.OIDContent(cmp.Or(q.Set, Bib1))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,10 @@
 package z3950
 
-import "github.com/urlget/urlget/internal/codec/ber"
+import (
+	"cmp"
+
+	"github.com/urlget/urlget/internal/codec/ber"
+)
 
 // Values of scanStatus. The other values between them mean that fewer terms follow than requested.
 const (
@@ -19,11 +23,7 @@ type Scan struct {
 // Encode returns the encoded request.
 func (m Scan) Encode() ([]byte, error) {
 	term, err := m.From.term()
-	set := m.From.Set
-	if set == "" {
-		set = Bib1
-	}
-	oid, oidErr := ber.OIDContent(set)
+	oid, oidErr := ber.OIDContent(cmp.Or(m.From.Set, Bib1))
 	if err == nil {
 		err = oidErr
 	}
