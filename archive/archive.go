@@ -126,27 +126,23 @@ func (m *Importer) AddKnown(ctx context.Context, file io.ReaderAt) error {
 		return err
 	}
 	defer r.Close()
-	for len(m.ids) < maxIDs {
-		if err := fetch.ContextError(ctx); err != nil {
+	for rec, err := range r.Records() {
+		if stop := fetch.ContextError(ctx); stop != nil || len(m.ids) >= maxIDs {
+			return stop
+		}
+		if _, isDamage := errors.AsType[*warc.DamageError](err); isDamage {
+			continue
+		}
+		if err != nil {
 			return err
 		}
-		rec, err := r.Next()
-		var damage *warc.DamageError
-		switch {
-		case err == io.EOF:
-			return nil
-		case errors.As(err, &damage):
-		case err != nil:
-			return err
-		default:
-			if _, err := io.Copy(io.Discard, rec.Checked()); err != nil {
-				continue
-			}
-			if rec.ID() != "" {
-				m.ids[rec.ID()] = true
-			}
-			m.seen.Add(&rec.Header)
+		if _, err := io.Copy(io.Discard, rec.Checked()); err != nil {
+			continue
 		}
+		if rec.ID() != "" {
+			m.ids[rec.ID()] = true
+		}
+		m.seen.Add(&rec.Header)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ type Archive struct {
 	lines       int               // maximum number of index lines of a WACZ file
 	bySum       map[string]string // URLs by the digest of their content, see sumKey; nil until needed
 
-	scannedFiles []scannedFile
+	scannedFiles []place // WARC files, or their ends, that no index covers
 
 	nearOnce sync.Once
 	nearby   map[string][]string // see nearURLs
@@ -156,24 +156,22 @@ const zipMagic = "PK\x03\x04"
 // read reads the record at p. Its block is verified (see warc.Record.Checked). The caller must call
 // done after use.
 func (a *Archive) read(p place) (rec *warc.Record, done func(), err error) {
-	r, err := warc.NewReader(p.file)
+	r, err := p.open()
 	if err != nil {
 		return nil, nil, err
 	}
-	if err = r.SeekRecord(p.offset, p.within); err == nil {
-		if rec, err = r.Next(); err == nil {
-			rec.Block = rec.Checked()
-			if rec.Type() == warc.Revisit && rec.Length <= maxHead || rec.Length == 0 {
-				// Its content is elsewhere or empty, so that nobody reads its block to the end.
-				var block []byte
-				block, err = io.ReadAll(rec.Block)
-				rec.Block = bytes.NewReader(block)
-			}
-			if err == nil {
-				return rec, func() { r.Close() }, nil
-			}
+	if rec, err = r.Next(); err == nil {
+		rec.Block = rec.Checked()
+		if rec.Type() == warc.Revisit && rec.Length <= maxHead || rec.Length == 0 {
+			// Its content is elsewhere or empty, so that nobody reads its block to the end.
+			var block []byte
+			block, err = io.ReadAll(rec.Block)
+			rec.Block = bytes.NewReader(block)
 		}
 	}
-	r.Close()
-	return nil, nil, err
+	if err != nil {
+		r.Close()
+		return nil, nil, err
+	}
+	return rec, func() { r.Close() }, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"io"
 	"strings"
 
@@ -111,12 +110,6 @@ func (a *Archive) withDigest(revisit *warc.Record) place {
 	return place{}
 }
 
-// A scannedFile is a WARC file, or its end, that no index covers.
-type scannedFile struct {
-	io.ReaderAt
-	from int64
-}
-
 // sumKey is the key of a digest in Archive.bySum.
 func sumKey(d digest.Digest) string { return d.Algorithm + ":" + string(d.Sum) }
 
@@ -145,22 +138,14 @@ func (a *Archive) digests() map[string]string {
 	for _, x := range a.indexes {
 		x.each(func(e warc.IndexEntry) { add(e.Digest, e.URL, e.Mime == "warc/revisit") })
 	}
-	for _, f := range a.scannedFiles {
-		r, err := warc.NewReader(f)
+	for _, p := range a.scannedFiles {
+		r, err := p.open()
 		if err != nil {
 			continue
 		}
-		if f.from > 0 && r.SeekRecord(f.from, 0) != nil {
-			r.Close()
-			continue
-		}
-		for {
-			rec, err := r.Next()
-			if damage := (*warc.DamageError)(nil); errors.As(err, &damage) {
-				continue
-			}
+		for rec, err := range r.Records() {
 			if err != nil {
-				break
+				continue
 			}
 			switch rec.Type() {
 			case warc.Response, warc.Resource, warc.Revisit:

@@ -18,6 +18,19 @@ type place struct {
 	offset, within int64
 }
 
+// open returns a reader of the records from p on.
+func (p place) open() (*warc.Reader, error) {
+	r, err := warc.NewReader(p.file)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.SeekRecord(p.offset, p.within); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
 // An origin identifies a record by URL and date. Revisits use it to refer to records without an ID.
 type origin struct {
 	url  string
@@ -67,30 +80,18 @@ func newTable() *table {
 }
 
 func (a *Archive) scan(f io.ReaderAt, name string, from int64) error {
-	r, err := warc.NewReader(f)
+	start := place{file: f, offset: from}
+	r, err := start.open()
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer r.Close()
-	if from > 0 {
-		if err := r.SeekRecord(from, 0); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	a.scannedFiles = append(a.scannedFiles, scannedFile{f, from})
+	a.scannedFiles = append(a.scannedFiles, start)
 	s := newScanner(a, a.scanned, f)
 	n, before := 0, len(a.damage)
-	for {
-		rec, err := r.Next()
-		var damage *warc.DamageError
-		switch {
-		case err == io.EOF:
-			if n == 0 && from == 0 && len(a.damage) > before {
-				return fmt.Errorf("%s: not a WARC file: %w", name, a.damage[len(a.damage)-1])
-			}
-			s.addStandalones()
-			return nil
-		case errors.As(err, &damage):
+	for rec, err := range r.Records() {
+		switch _, isDamage := errors.AsType[*warc.DamageError](err); {
+		case isDamage:
 			a.addDamage(fmt.Errorf("%s: %w", name, err))
 		case err != nil:
 			return err
@@ -102,6 +103,11 @@ func (a *Archive) scan(f io.ReaderAt, name string, from int64) error {
 			s.record(rec)
 		}
 	}
+	if n == 0 && from == 0 && len(a.damage) > before {
+		return fmt.Errorf("%s: not a WARC file: %w", name, a.damage[len(a.damage)-1])
+	}
+	s.addStandalones()
+	return nil
 }
 
 type scanner struct {

@@ -42,16 +42,11 @@ func Index(file io.ReaderAt, name string, f func(IndexEntry) error) (covered int
 	}
 	defer r.Close()
 	x := newIndexer(name)
-	for {
-		rec, err := r.Next()
-		var damage *DamageError
-		switch {
-		case errors.As(err, &damage):
+	for rec, err := range r.Records() {
+		switch damage, isDamage := errors.AsType[*DamageError](err); {
+		case isDamage:
 			x.endRecord(damage.Offset)
 			continue
-		case err == io.EOF:
-			x.endRecord(r.ValidSize())
-			return r.ValidSize(), x.flush(0, f)
 		case err != nil:
 			return 0, err
 		case rec.Within > 0:
@@ -63,6 +58,8 @@ func Index(file io.ReaderAt, name string, f func(IndexEntry) error) (covered int
 		}
 		x.addRecord(rec)
 	}
+	x.endRecord(r.ValidSize())
+	return r.ValidSize(), x.flush(0, f)
 }
 
 type indexer struct {

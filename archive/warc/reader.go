@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"strings"
 
@@ -193,6 +194,23 @@ func (r *Reader) Next() (*Record, error) {
 	r.count++
 	rec.Block = &block{r: r, number: r.count}
 	return rec, nil
+}
+
+// Records yields the records that Next returns. After a *DamageError the sequence goes on; any other error
+// is the last value.
+func (r *Reader) Records() iter.Seq2[*Record, error] {
+	return func(yield func(*Record, error) bool) {
+		for {
+			rec, err := r.Next()
+			if err == io.EOF {
+				return
+			}
+			_, isDamage := errors.AsType[*DamageError](err)
+			if !yield(rec, err) || err != nil && !isDamage {
+				return
+			}
+		}
+	}
 }
 
 // ValidSize returns the end of the last complete record. The rest of the file may be truncated

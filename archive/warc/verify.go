@@ -42,18 +42,9 @@ func Verify(file io.ReaderAt, report func(Problem)) (Summary, error) {
 	defer r.Close()
 	ids := make(map[string]bool)
 	refers := make(map[string]int)
-	for {
-		rec, err := r.Next()
-		var damage *DamageError
-		switch {
-		case err == io.EOF:
-			for id, n := range refers {
-				if !ids[id] {
-					s.External += n
-				}
-			}
-			return s, nil
-		case errors.As(err, &damage):
+	for rec, err := range r.Records() {
+		switch damage, isDamage := errors.AsType[*DamageError](err); {
+		case isDamage:
 			report(Problem{Offset: damage.Offset, Text: damage.Err.Error()})
 			continue
 		case err != nil:
@@ -82,6 +73,12 @@ func Verify(file io.ReaderAt, report func(Problem)) (Summary, error) {
 			s.Longer++
 		}
 	}
+	for id, n := range refers {
+		if !ids[id] {
+			s.External += n
+		}
+	}
+	return s, nil
 }
 
 // checkBlock reads the block. It describes an unreadable HTTP response or the first wrong digest, or

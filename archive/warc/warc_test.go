@@ -71,14 +71,10 @@ func read(t testing.TB, file []byte) []string {
 	}
 	defer r.Close()
 	var all []string
-	for {
-		rec, err := r.Next()
-		if err == io.EOF {
-			return all
-		}
+	for rec, err := range r.Records() {
 		if err != nil {
-			var damage *DamageError
-			if !errors.As(err, &damage) {
+			damage, isDamage := errors.AsType[*DamageError](err)
+			if !isDamage {
 				t.Fatal(err)
 			}
 			all = append(all, fmt.Sprintf("damage at %d", damage.Offset))
@@ -92,6 +88,40 @@ func read(t testing.TB, file []byte) []string {
 			block = fmt.Appendf(nil, "%d bytes", len(block))
 		}
 		all = append(all, fmt.Sprintf("%s %s %s %s", rec.Version, rec.Type(), rec.TargetURI(), block))
+	}
+	return all
+}
+
+// A brokenFile fails where its text ends.
+type brokenFile struct{ *strings.Reader }
+
+var errBroken = errors.New("input/output error")
+
+func (f brokenFile) ReadAt(p []byte, at int64) (int, error) {
+	n, err := f.Reader.ReadAt(p, at)
+	if err == io.EOF {
+		err = errBroken
+	}
+	return n, err
+}
+
+func TestRecordsEndAfterAnErrorOfTheFile(t *testing.T) {
+	t.Parallel()
+	one := text("1.1", "resource", "ftp://h/1", "one")
+	r, err := NewReader(brokenFile{strings.NewReader(one + "damage\r\n" + one)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var got []string
+	for rec, err := range r.Records() {
+		if got = append(got, fmt.Sprint(err)); err == nil {
+			got[len(got)-1] = rec.TargetURI()
+		}
+	}
+	want := []string{"ftp://h/1", fmt.Sprintf(`damaged at byte %d: expected a record, found "damage"`, len(one)), "ftp://h/1"}
+	if len(got) != 4 || !slices.Equal(got[:3], want) || !strings.Contains(got[3], errBroken.Error()) {
+		t.Errorf("got %q", got)
 	}
 }
 

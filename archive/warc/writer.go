@@ -242,17 +242,12 @@ func validSize(f *os.File) (int64, error) {
 		return 0, fmt.Errorf("%s: not a WARC file: %w", f.Name(), err)
 	}
 	defer r.Close()
-	for {
-		_, err := r.Next()
-		var damage *DamageError
-		switch {
-		case err == io.EOF:
-			return r.ValidSize(), r.appendable(f, info.Size())
-		case errors.As(err, &damage):
-		case err != nil:
+	for _, err := range r.Records() {
+		if _, isDamage := errors.AsType[*DamageError](err); err != nil && !isDamage {
 			return 0, err
 		}
 	}
+	return r.ValidSize(), r.appendable(f, info.Size())
 }
 
 // appendable returns an error if the file is not a WARC file, or if its compression does not match

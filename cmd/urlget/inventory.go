@@ -66,13 +66,9 @@ func describeArchive(p *program, name string) error {
 func (inv *inventory) countRecords(r *warc.Reader) error {
 	seen := make(map[string]bool)
 	defer func() { inv.URLs = len(seen) }()
-	for {
-		rec, err := r.Next()
-		var damage *warc.DamageError
-		switch {
-		case err == io.EOF:
-			return nil
-		case errors.As(err, &damage):
+	for rec, err := range r.Records() {
+		switch _, isDamage := errors.AsType[*warc.DamageError](err); {
+		case isDamage:
 			inv.Damaged++
 			continue
 		case err != nil:
@@ -102,6 +98,7 @@ func (inv *inventory) countRecords(r *warc.Reader) error {
 			tallyKind(inv.Schemes, u.Scheme())
 		}
 	}
+	return nil
 }
 
 // tallyKind increments the count of a kind. Kinds come from the archive, so beyond maxKinds they are

@@ -168,15 +168,11 @@ func (r warcRecord) EntryFacts() fetch.Facts {
 // record they refer to.
 func recordsOf(r *warc.Reader, more bool) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
-		for {
-			rec, err := r.Next()
-			var damage *warc.DamageError
+		for rec, err := range r.Records() {
 			var e fetch.Entry
-			switch {
-			case err == io.EOF:
-				return
-			case errors.As(err, &damage):
-				e = fetch.Entry{Name: damage.Error(), Kind: fetch.EntryError, Size: -1}
+			switch _, isDamage := errors.AsType[*warc.DamageError](err); {
+			case isDamage:
+				e = fetch.Entry{Name: err.Error(), Kind: fetch.EntryError, Size: -1}
 			case err != nil:
 				yield(e, err)
 				return

@@ -136,13 +136,11 @@ func printRecords(rep *reporter, name string, ids []string) (missing []string, e
 		left[id] = true
 	}
 	err = readArchive(name, func(_ string, r *warc.Reader) error {
-		for len(left) > 0 {
-			rec, err := r.Next()
-			var damage *warc.DamageError
-			switch {
-			case err == io.EOF:
+		for rec, err := range r.Records() {
+			switch _, isDamage := errors.AsType[*warc.DamageError](err); {
+			case len(left) == 0:
 				return nil
-			case errors.As(err, &damage):
+			case isDamage:
 				continue
 			case err != nil:
 				return failure.File(err)
