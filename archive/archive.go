@@ -162,10 +162,9 @@ func (m *Importer) WARC(ctx context.Context, file io.ReaderAt, name string) erro
 			return err
 		}
 		rec, err := r.Next()
-		var damage *warc.DamageError
-		errors.As(err, &damage)
+		damage, isDamage := errors.AsType[*warc.DamageError](err)
 		if last != nil {
-			reported := damage != nil && damage.Offset == last.offset
+			reported := isDamage && damage.Offset == last.offset
 			switch {
 			case last.changed && !reported:
 				m.problem(fmt.Errorf("%s: %w", name, &warc.DamageError{Offset: last.offset, Err: errChanged}))
@@ -182,7 +181,7 @@ func (m *Importer) WARC(ctx context.Context, file io.ReaderAt, name string) erro
 			return fmt.Errorf("%s: no WARC records", name)
 		case err == io.EOF:
 			return nil
-		case damage != nil:
+		case isDamage:
 			m.problem(fmt.Errorf("%s: %w", name, err))
 			continue
 		case err != nil:
@@ -195,10 +194,9 @@ func (m *Importer) WARC(ctx context.Context, file io.ReaderAt, name string) erro
 				continue
 			}
 		}
-		if last, err = m.copy(rec); errors.As(err, &damage) {
-			continue // the reader reports the damage next
-		} else if err != nil {
-			return err
+		last, err = m.copy(rec)
+		if _, isDamage := errors.AsType[*warc.DamageError](err); err != nil && !isDamage {
+			return err // the reader reports damage next
 		}
 	}
 }

@@ -156,8 +156,7 @@ func parse(op Op, rawURL string) (uri.URI, error) {
 	u, err := uri.Parse(rawURL)
 	if err != nil {
 		e := &Error{Op: op.String(), Code: ErrURL, Err: err}
-		var bad *uri.Error
-		if errors.As(err, &bad) {
+		if bad, ok := errors.AsType[*uri.Error](err); ok {
 			e.URL = Printable(bad.Input)
 		}
 		return u, e

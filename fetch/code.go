@@ -198,12 +198,10 @@ func CodeOf(err error) Code {
 	if err == nil {
 		return ""
 	}
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
 	}
-	var c Code
-	if errors.As(err, &c) {
+	if c, ok := errors.AsType[Code](err); ok {
 		return c
 	}
 	return ""

@@ -325,8 +325,7 @@ func (c *Conn) WriteMasked(p, shown []byte) (int, error) {
 		if err == nil {
 			return written, nil
 		}
-		var idle *wire.TimeoutError
-		if errors.As(err, &idle) {
+		if _, ok := errors.AsType[*wire.TimeoutError](err); ok {
 			if n > 0 {
 				continue
 			}

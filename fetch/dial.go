@@ -122,9 +122,8 @@ func (e *env) connectContext(ctx context.Context, format string) (context.Contex
 // dialError returns the best explanation for a failed dial: the cause of the end of ctx or the rule
 // that refused it, in preference to the error of a socket.
 func dialError(ctx context.Context, err error) error {
-	var fetchErr *Error
-	switch {
-	case errors.As(err, &fetchErr):
+	switch fetchErr, ok := errors.AsType[*Error](err); {
+	case ok:
 		return fetchErr
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

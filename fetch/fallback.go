@@ -13,8 +13,8 @@ type Fallback func(ctx context.Context, c *Client, req *Request, failed *Error) 
 // fallback returns the response of Options.Fallback to a request that failed, or the error. Limits
 // of size apply to the response; its bytes come from other exchanges, to which all limits apply.
 func (c *Client) fallback(ctx context.Context, req *Request, failed error) (*Response, error) {
-	var e *Error
-	if c.opts.Fallback == nil || req.Sends() || ctx.Err() != nil || !errors.As(failed, &e) {
+	e, ok := errors.AsType[*Error](failed)
+	if c.opts.Fallback == nil || req.Sends() || ctx.Err() != nil || !ok {
 		return nil, failed
 	}
 	resp, err := c.opts.Fallback(ctx, c, req, e)

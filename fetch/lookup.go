@@ -84,16 +84,15 @@ func (l *lookup) explain(err error) error {
 	if err == nil || l.host == "" || l.found.Load() {
 		return err
 	}
-	var limit *Error
 	if cause := context.Cause(l.ctx); cause != nil {
-		// the connect timeout
-		if errors.As(cause, &limit) && limit.Code == ErrNetwork && limit.Reason.IsZero() {
+		if e, ok := errors.AsType[*Error](cause); ok && e.Code == ErrNetwork && e.Reason.IsZero() {
+			// the connect timeout
 			return l.timeoutError(time.Since(l.begin))
 		}
 		return cause
 	}
-	var dnsErr *net.DNSError
-	if errors.As(err, &dnsErr) && !dnsErr.IsNotFound && (dnsErr.IsTemporary || dnsErr.IsTimeout) {
+	dns, ok := errors.AsType[*net.DNSError](err)
+	if ok && !dns.IsNotFound && (dns.IsTemporary || dns.IsTimeout) {
 		return l.newError(err)
 	}
 	return err
@@ -118,8 +117,7 @@ func (e *env) LookupTXT(ctx context.Context, name string) ([]string, error) {
 	if err != nil && ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	var dns *net.DNSError
-	if errors.As(err, &dns) && dns.IsNotFound {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
 		return nil, &Error{Code: ErrNotFound, Err: err}
 	}
 	return records, err

@@ -187,10 +187,9 @@ func (e *env) dialTunnel(ctx context.Context, p uri.URI, network, addr string) (
 		err = context.Cause(ctx)
 	}
 	e.noteLogin(p, err)
-	var fetchErr *Error
-	switch {
+	switch fetchErr, ok := errors.AsType[*Error](err); {
 	case err == nil:
-	case !errors.As(err, &fetchErr):
+	case !ok:
 		return nil, fmt.Errorf("proxy %s: %w", p.Redacted(), err)
 	case fetchErr.Code != ErrNetwork:
 		return nil, fetchErr

@@ -132,10 +132,9 @@ func (c *Conn) splice(w io.ReaderFrom, tcp *net.TCPConn, max int64) (written int
 			continue
 		}
 		err = c.explain("read", &c.rd, networkError(tcp, err))
-		var idle *wire.TimeoutError
 		// A slow stream may exceed the deadline of a chunk. It is not idle if bytes moved, and
 		// nothing is lost if everything that was read was written.
-		if errors.As(err, &idle) && n > 0 && n == chunk-lr.N {
+		if _, idle := errors.AsType[*wire.TimeoutError](err); idle && n > 0 && n == chunk-lr.N {
 			continue
 		}
 		return written, false, err
@@ -146,8 +145,7 @@ func (c *Conn) splice(w io.ReaderFrom, tcp *net.TCPConn, max int64) (written int
 // networkError restores the type of a connection's error: (*os.File).ReadFrom reports all errors
 // during a splice as errors of the file.
 func networkError(tcp *net.TCPConn, err error) error {
-	var pe *os.PathError
-	if !errors.As(err, &pe) {
+	if _, ok := errors.AsType[*os.PathError](err); !ok {
 		return err
 	}
 	for _, errno := range []syscall.Errno{syscall.ECONNRESET, syscall.ECONNABORTED, syscall.ETIMEDOUT,

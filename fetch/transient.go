@@ -8,8 +8,8 @@ import (
 // Transient reports whether the same request may succeed later, according to Error.Retry, and how
 // long the server asked to wait. It can be used as the Transient field of a retry.Policy.
 func Transient(err error) (after time.Duration, ok bool) {
-	var e *Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
 		return 0, false
 	}
 	return e.RetryAfter, e.Retry

@@ -186,8 +186,8 @@ func (l *lookup) open(next fetch.Driver) (*fetch.Response, error) {
 	conditional := *l.req
 	conditional.IfChanged = resp.Validator
 	confirmed, err := next.Open(l.ctx, &conditional)
-	var unmodified *fetch.Error
-	if !errors.Is(err, fetch.ErrNotModified) || !errors.As(err, &unmodified) {
+	unmodified, failed := errors.AsType[*fetch.Error](err)
+	if !failed || !errors.Is(err, fetch.ErrNotModified) {
 		return confirmed, err
 	}
 	if resp, err = stored.Open(l.ctx, l.req); err == nil {
@@ -207,12 +207,11 @@ func notCached() error {
 // response returns the stored response that replay has given as resp or, if its status is an error, as
 // err. It returns false if there is none that the rules of HTTP apply to.
 func (l *lookup) response(resp *fetch.Response, err error) (r response, ok bool) {
-	var refused *fetch.Error
-	switch {
+	switch refused, failed := errors.AsType[*fetch.Error](err); {
 	case err == nil:
 		at := resp.Capture.Time
 		r = response{status: resp.Reply.Code, header: resp.Header, received: at, captured: at}
-	case errors.As(err, &refused) && refused.Reply.Code == l.refused.Status:
+	case failed && refused.Reply.Code == l.refused.Status:
 		at := l.refused.Time
 		r = response{status: refused.Reply.Code, header: refused.Header, received: at, captured: at}
 	}

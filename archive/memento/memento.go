@@ -52,11 +52,10 @@ func (o *Options) ask(ctx context.Context, req *fetch.Request, at time.Time) (*f
 	failure := error(&fetch.Error{Code: fetch.ErrNotFound, Err: nothing})
 	for _, gate := range o.TimeGates {
 		resp, err := o.askOne(ctx, req, gate, at)
-		var captured *capturedError
-		switch {
+		switch _, captured := errors.AsType[*capturedError](err); {
 		case err == nil:
 			return resp, nil
-		case ctx.Err() != nil, errors.As(err, &captured):
+		case ctx.Err() != nil, captured:
 			return nil, err
 		case fetch.CodeOf(failure) == fetch.ErrNotFound:
 			failure = err

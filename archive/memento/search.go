@@ -83,12 +83,11 @@ func (s *search) step(ctx context.Context) (*fetch.Response, error) {
 		}
 		return answer, err
 	}
-	var e *fetch.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*fetch.Error](err)
+	if !ok {
 		return nil, err
 	}
-	var to redirect
-	if errors.As(err, &to) {
+	if to, ok := errors.AsType[redirect](err); ok {
 		return s.redirected(to.to, e)
 	}
 	if len(e.Header.Values(datetimeField)) == 0 {

@@ -30,7 +30,7 @@ func (s sealed) Read(p []byte) (int, error) {
 	if len(next) == 2 {
 		return s.Reader.Read(p[:min(len(p), s.Buffered()-1)])
 	}
-	if damage := (*warc.DamageError)(nil); len(next) == 0 || errors.As(err, &damage) {
+	if _, isDamage := errors.AsType[*warc.DamageError](err); isDamage || len(next) == 0 {
 		return 0, err
 	}
 	n, _ := s.Reader.Read(p[:1])

@@ -64,8 +64,8 @@ func (b finalBody) Read(p []byte) (int, error) {
 
 // withoutRetry returns err without its retry hints, because an archive does not change.
 func withoutRetry(err error) error {
-	var own *fetch.Error
-	if !errors.As(err, &own) || !own.Retry && own.RetryAfter == 0 {
+	own, ok := errors.AsType[*fetch.Error](err)
+	if !ok || !own.Retry && own.RetryAfter == 0 {
 		return err
 	}
 	once := *own
@@ -177,7 +177,7 @@ func missingContentError(bare bool) error {
 // without it.
 func verifyRedirect(resp *http.Response) (*http.Response, error) {
 	begin, err := io.ReadAll(io.LimitReader(resp.Body, maxHead))
-	if damage := (*warc.DamageError)(nil); errors.As(err, &damage) {
+	if damage, ok := errors.AsType[*warc.DamageError](err); ok {
 		resp.Body.Close()
 		return nil, damage
 	}
@@ -193,7 +193,7 @@ func message(rec *warc.Record, req *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("a %s record is not an HTTP response", rec.Type())
 	}
 	resp, err := rec.HTTPResponse(maxHead)
-	if damage := (*warc.DamageError)(nil); err != nil && !errors.As(err, &damage) {
+	if _, isDamage := errors.AsType[*warc.DamageError](err); err != nil && !isDamage {
 		err = &warc.DamageError{Offset: rec.Offset, Err: err}
 	}
 	if err != nil {
@@ -217,14 +217,13 @@ type webBody struct {
 
 func (b *webBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	var damage *warc.DamageError
-	switch {
+	switch _, isDamage := errors.AsType[*warc.DamageError](err); {
 	case err == nil:
 	case b.cutOff != nil && (err == io.EOF || err == io.ErrUnexpectedEOF):
 		err = b.cutOff
 	case err == io.ErrUnexpectedEOF:
 		err = fail(fetch.ErrTruncated, "record ends before the content")
-	case errors.As(err, &damage):
+	case isDamage:
 		err = damagedError(err)
 	}
 	return n, err

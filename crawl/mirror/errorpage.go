@@ -15,8 +15,8 @@ import (
 // saveErrorPage saves the content of an error response, if it has any, at the path of the page. It returns
 // err, joined with the failure to save it.
 func (r *retrieval) saveErrorPage(err error) error {
-	var e *fetch.Error
-	if !errors.As(err, &e) || len(e.Body) == 0 {
+	e, ok := errors.AsType[*fetch.Error](err)
+	if !ok || len(e.Body) == 0 {
 		return err
 	}
 	r.mu.Lock() // for the temporary file

@@ -162,7 +162,7 @@ func (r *retrieval) act(ctx context.Context, a action, k pageInfo) error {
 		r.v.Received += res.Written
 	}
 	if fetch.CodeOf(err) == fetch.ErrNotModified && !a.ifChanged.IsZero() {
-		if e := (*fetch.Error)(nil); errors.As(err, &e) {
+		if e, ok := errors.AsType[*fetch.Error](err); ok {
 			r.v.Status = e.Reply.Code
 		}
 		r.old.Index, r.old.Requested = r.now.Index, r.now.Requested
@@ -256,8 +256,8 @@ func (r *retrieval) failed(err error) error {
 }
 
 func isDirectory(err error) bool {
-	var e *fetch.Error
-	return errors.As(err, &e) && e.Reason.Kind == fetch.ReasonDirectory
+	e, ok := errors.AsType[*fetch.Error](err)
+	return ok && e.Reason.Kind == fetch.ReasonDirectory
 }
 
 // isPathBlocked reports whether a file could not be saved because name is a directory, or because

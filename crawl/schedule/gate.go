@@ -68,8 +68,8 @@ func (g *gate) end(now time.Time, delay time.Duration) {
 // pauseFor returns the pause that err requests for its host; 0 means that the scheduler chooses it.
 // ok is false if err is not about load.
 func pauseFor(err error) (pause time.Duration, ok bool) {
-	var e *fetch.Error
-	if !errors.As(err, &e) || e.Code != fetch.ErrBusy && e.RetryAfter <= 0 {
+	e, ok := errors.AsType[*fetch.Error](err)
+	if !ok || e.Code != fetch.ErrBusy && e.RetryAfter <= 0 {
 		return 0, false
 	}
 	return e.RetryAfter, true
@@ -78,8 +78,8 @@ func pauseFor(err error) (pause time.Duration, ok bool) {
 // isOverload reports whether err may mean that the host has too many connections: one was refused or
 // lost.
 func isOverload(err error) bool {
-	var e *fetch.Error
-	return errors.As(err, &e) && (e.Code == fetch.ErrNetwork || e.Code == fetch.ErrTruncated)
+	e, ok := errors.AsType[*fetch.Error](err)
+	return ok && (e.Code == fetch.ErrNetwork || e.Code == fetch.ErrTruncated)
 }
 
 // pause pauses the gate. Tasks that were active when the pause began report the same problem, so

@@ -75,7 +75,7 @@ func (j *Jar) Replace(r io.Reader) error {
 	added := New()
 	added.now = j.now
 	err := added.Read(r)
-	if skipped := (*SkipError)(nil); err != nil && !errors.As(err, &skipped) {
+	if _, skipped := errors.AsType[*SkipError](err); err != nil && !skipped {
 		return err
 	}
 	j.mu.Lock()
@@ -182,7 +182,7 @@ func (j *Jar) Load(path string) error {
 	defer f.Close()
 	if err = j.Read(f); err != nil {
 		err = fmt.Errorf("%s: %w", path, err)
-		if skipped := (*SkipError)(nil); !errors.As(err, &skipped) {
+		if _, skipped := errors.AsType[*SkipError](err); !skipped {
 			return err
 		}
 	}

@@ -115,8 +115,7 @@ func (t *transfer) contradicted(cause error) error {
 		return errAgain
 	}
 	e := &fetch.Error{Code: fetch.ErrTruncated, Reason: fetch.Reason{Kind: fetch.ReasonContradiction}}
-	var inner *fetch.Error
-	if errors.As(cause, &inner) {
+	if inner, ok := errors.AsType[*fetch.Error](cause); ok {
 		e.Reply = inner.Reply
 		if cause = inner.Err; cause == nil {
 			cause = errors.New(string(inner.Code))
@@ -129,8 +128,8 @@ func (t *transfer) contradicted(cause error) error {
 // refusesResume reports whether err, for a request of the missing bytes, may be due to the request of
 // a part.
 func (t *transfer) refusesResume(err error) bool {
-	var e *fetch.Error
-	if t.done == 0 || !errors.As(err, &e) || e.Retry {
+	e, ok := errors.AsType[*fetch.Error](err)
+	if t.done == 0 || !ok || e.Retry {
 		return false
 	}
 	switch e.Code {

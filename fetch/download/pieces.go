@@ -260,15 +260,13 @@ func (p *pieceTransfer) work(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		var hookErr *hookError
 		if ctx.Err() != nil {
 			return fetch.ContextError(ctx)
 		}
-		if errors.As(err, &hookErr) {
+		if hookErr, ok := errors.AsType[*hookError](err); ok {
 			return hookErr
 		}
-		var e *fetch.Error
-		if !errors.As(err, &e) {
+		if _, ok := errors.AsType[*fetch.Error](err); !ok {
 			return err // an error of the local file
 		}
 		p.mu.Lock()

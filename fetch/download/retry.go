@@ -59,8 +59,8 @@ type failedAttempt struct{ error }
 // again waits before another attempt. If err is final, it returns the error to report.
 func (r *retrier) again(ctx context.Context, err error) error {
 	r.failed++
-	var e *fetch.Error
-	if !errors.As(err, &e) || ctx.Err() != nil ||
+	e, ok := errors.AsType[*fetch.Error](err)
+	if !ok || ctx.Err() != nil ||
 		e.Reason.Kind == fetch.ReasonNameServer && !r.begun && r.failed >= nameServerTries {
 		return err
 	}

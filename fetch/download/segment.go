@@ -191,11 +191,8 @@ func (s *scheduler) retrying(failed int, wait time.Duration, err error) {
 func (s *scheduler) alone(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var e *fetch.Error
-	if s.workers > 1 || s.failure == nil || !errors.As(err, &e) {
-		return err
-	}
-	if e.Code != fetch.ErrBusy && e.Code != fetch.ErrRefused {
+	e, ok := errors.AsType[*fetch.Error](err)
+	if s.workers > 1 || s.failure == nil || !ok || e.Code != fetch.ErrBusy && e.Code != fetch.ErrRefused {
 		return err
 	}
 	dup := *e
@@ -208,8 +205,8 @@ func (s *scheduler) giveUp(ctx context.Context, piece *span, err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.workerEnds()
-	var e *fetch.Error
-	if err != errUnproven && (!errors.As(err, &e) || e.Code == fetch.ErrFile || ctx.Err() != nil) {
+	e, ok := errors.AsType[*fetch.Error](err)
+	if err != errUnproven && (!ok || e.Code == fetch.ErrFile || ctx.Err() != nil) {
 		return err
 	}
 	if s.failure == nil || isRefusal(err) {

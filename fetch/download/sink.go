@@ -196,8 +196,8 @@ func (s *sink) move(file *os.File, r *io.LimitedReader) (int64, error) {
 // local reports whether err, from (*os.File).ReadFrom, is an error of the file. While the kernel
 // moves bytes, ReadFrom attributes all errors to it.
 func (s *sink) local(file *os.File, err error) bool {
-	var pe *fs.PathError
-	if !errors.As(err, &pe) || pe.Path != file.Name() {
+	pe, ok := errors.AsType[*fs.PathError](err)
+	if !ok || pe.Path != file.Name() {
 		return false
 	}
 	for _, remote := range []error{os.ErrDeadlineExceeded, net.ErrClosed,

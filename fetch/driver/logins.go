@@ -59,11 +59,10 @@ func (s *Logins) Send(ctx context.Context, env fetch.Env, server uri.URI, cred f
 			Err: errors.New("the user name or password was already refused")}
 	}
 	err = send()
-	var e *fetch.Error
-	switch {
+	switch e, ok := errors.AsType[*fetch.Error](err); {
 	case err == nil:
 		s.Record(l, true)
-	case errors.As(err, &e) && e.Code == fetch.ErrAuth:
+	case ok && e.Code == fetch.ErrAuth:
 		s.record(l, verdict{reply: e.Reply})
 	case errors.Is(err, fetch.ErrAuth):
 		s.Record(l, false)

@@ -71,7 +71,7 @@ func failure(url string, err error) Event {
 	r.end(err)
 	ev := Event{Name: string(Failed), URL: url, FinalURL: r.FinalURL, Status: r.Status, Reply: r.Reply,
 		Class: string(r.Class), Exit: ExitStatus(r.Class), Message: r.Message, Hint: r.Hint}
-	if formErr := (*fetch.FormError)(nil); errors.As(err, &formErr) {
+	if formErr, ok := errors.AsType[*fetch.FormError](err); ok {
 		ev.Form = &formErr.Form
 	}
 	return ev

@@ -162,7 +162,7 @@ func (r *Result) recordDownload(d *download.Result) {
 
 func (r *Result) recordUnmodified(err error) {
 	r.Outcome = Unchanged
-	if e := (*fetch.Error)(nil); errors.As(err, &e) {
+	if e, ok := errors.AsType[*fetch.Error](err); ok {
 		r.setReply(e.Reply)
 		if e.URL != "" {
 			r.setFinal(e.URL)
@@ -176,8 +176,8 @@ func (r *Result) end(err error) {
 		return
 	}
 	r.Outcome, r.Err, r.Class, r.Message = Failed, err, fetch.CodeOf(err), fetch.Printable(err.Error())
-	var e *fetch.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*fetch.Error](err)
+	if !ok {
 		return
 	}
 	r.Message, r.Hint, r.Reason, r.Retry, r.RetryAfter = e.Message(), e.Hint, e.Reason, e.Retry, e.RetryAfter

@@ -272,8 +272,8 @@ func (u *run) members(ctx context.Context, req fetch.Request) (resp *fetch.Respo
 // isFile returns the error for a listing of a document without links. It keeps the class and the
 // hint of noListing.
 func isFile(noListing error, resp *fetch.Response) error {
-	var e *fetch.Error
-	if !errors.As(noListing, &e) {
+	e, ok := errors.AsType[*fetch.Error](noListing)
+	if !ok {
 		return noListing
 	}
 	dup := *e

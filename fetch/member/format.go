@@ -86,9 +86,8 @@ func newZstd(r io.Reader) (io.Reader, error) {
 
 // classify returns err, which may be that of a decoder, with the class of its cause.
 func (a *archive) classify(err error) error {
-	var e *fetch.Error
-	switch {
-	case errors.As(err, &e), err == io.EOF:
+	switch _, classified := errors.AsType[*fetch.Error](err); {
+	case classified, err == io.EOF:
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return &fetch.Error{Code: fetch.ErrTruncated, Err: err}
 	case errors.Is(err, zip.ErrChecksum), errors.Is(err, gzip.ErrChecksum),

@@ -157,7 +157,7 @@ func (f Facts) Text(w io.Writer) error {
 // ErrorText returns the text of err without the URL, followed by the server's reply in parentheses.
 // It is one line, with control characters escaped.
 func ErrorText(err error) string {
-	if e := (*fetch.Error)(nil); errors.As(err, &e) {
+	if e, ok := errors.AsType[*fetch.Error](err); ok {
 		return e.Message()
 	}
 	return fetch.Printable(err.Error())

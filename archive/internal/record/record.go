@@ -200,14 +200,14 @@ func NewFailure(err error) *Failure {
 	}
 	unsupported := errors.Is(err, errors.ErrUnsupported)
 	f := &Failure{Class: fetch.CodeOf(err), Message: err.Error(), Unsupported: unsupported}
-	if e := (*fetch.Error)(nil); errors.As(err, &e) {
+	if e, ok := errors.AsType[*fetch.Error](err); ok {
 		cause := *e
 		cause.Reply = fetch.Reply{}
 		f.Message = cause.Message()
 		f.Code, f.Text, f.Retry, f.RetryAfter = e.Reply.Code, e.Reply.Text, e.Retry, e.RetryAfter.Seconds()
 		f.Reason, f.Hint, f.Header, f.Body, f.Partial = e.Reason, e.Hint, e.Header, e.Body, e.Partial
 	}
-	if asked := (*fetch.FormError)(nil); errors.As(err, &asked) {
+	if asked, ok := errors.AsType[*fetch.FormError](err); ok {
 		f.Form = &asked.Form
 	}
 	return f

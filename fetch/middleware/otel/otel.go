@@ -177,7 +177,7 @@ func (x *exchange) size(n int64) { x.bytes = n }
 func (x *exchange) end(err error) {
 	attrs := []attribute.KeyValue{semconv.URLScheme(x.scheme)}
 	class := fetch.CodeOf(err)
-	var failed *fetch.Error
+	e, failed := errors.AsType[*fetch.Error](err)
 	switch {
 	case err == nil, class == fetch.ErrNotModified:
 	case class == "" && errors.Is(err, net.ErrClosed):
@@ -189,8 +189,8 @@ func (x *exchange) end(err error) {
 		}
 		attrs = append(attrs, kind)
 		text := err.Error()
-		if errors.As(err, &failed) {
-			text = failed.Message() // without the URL, which may grant access
+		if failed {
+			text = e.Message() // without the URL, which may grant access
 		}
 		if x.classOnly {
 			text = kind.Value.AsString()
@@ -198,8 +198,8 @@ func (x *exchange) end(err error) {
 		x.span.SetAttributes(kind)
 		x.span.SetStatus(codes.Error, text)
 	}
-	if errors.As(err, &failed) {
-		x.reply(failed.Reply)
+	if failed {
+		x.reply(e.Reply)
 	}
 	x.span.SetAttributes(sizeKey.Int64(x.bytes))
 	x.span.End()
