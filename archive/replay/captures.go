@@ -73,10 +73,11 @@ func (a *Archive) URLs(match func(url string) bool, limit int) (list []string, m
 		note(key)
 	}
 	for _, x := range a.indexes {
-		err = errors.Join(err, x.each(func(e warc.IndexEntry) {
-			if u, err := uri.ParseRef(e.URL); err == nil && u.IsAbs() {
-				note(record.Key(u))
+		err = errors.Join(err, x.each(func(e warc.IndexEntry) error {
+			if key := record.KeyOf(e.URL); key != "" {
+				note(key)
 			}
+			return nil
 		}))
 	}
 	return slices.Sorted(maps.Keys(found)), more, err

@@ -88,11 +88,11 @@ func (a *Archive) withDigest(revisit *warc.Record) place {
 	if !ok || !strings.HasSuffix(revisit.Get("WARC-Profile"), profileDigest) {
 		return place{}
 	}
-	u, err := uri.ParseRef(a.digests()[sumKey(want)])
-	if err != nil || !u.IsAbs() {
+	key := record.KeyOf(a.digests()[sumKey(want)])
+	if key == "" {
 		return place{}
 	}
-	list := a.capturesOf(record.Key(u))
+	list := a.capturesOf(key)
 	for _, c := range list[:min(len(list), maxDigested)] {
 		if c.kind == warc.Revisit || c.incomplete {
 			continue
@@ -136,7 +136,10 @@ func (a *Archive) digests() map[string]string {
 		}
 	}
 	for _, x := range a.indexes {
-		x.each(func(e warc.IndexEntry) { add(e.Digest, e.URL, e.Mime == "warc/revisit") })
+		x.each(func(e warc.IndexEntry) error {
+			add(e.Digest, e.URL, e.Mime == "warc/revisit")
+			return nil
+		})
 	}
 	for _, p := range a.scannedFiles {
 		r, err := p.open()

@@ -95,11 +95,13 @@ func (x *growingIndex) find(key string) (list []location) {
 
 func (x *growingIndex) count() int { return x.total }
 
-func (x *growingIndex) each(f func(warc.IndexEntry)) error {
+func (x *growingIndex) each(f func(warc.IndexEntry) error) error {
 	for _, offsets := range x.added {
 		for _, offset := range offsets {
 			if e, ok := x.entry(line{offset: offset}); ok {
-				f(e)
+				if err := f(e); err != nil {
+					return err
+				}
 			}
 		}
 	}

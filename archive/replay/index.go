@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"hash/maphash"
@@ -18,14 +17,13 @@ import (
 
 	"github.com/urlget/urlget/archive/internal/record"
 	"github.com/urlget/urlget/archive/warc"
-	"github.com/urlget/urlget/fetch/uri"
 )
 
 const (
 	// maxLines limits the number of lines of an index. Each needs 16 bytes of memory.
 	maxLines = 32 << 20
-	// maxLine limits the length of a line; longer ones are ignored.
-	maxLine = 128 << 10
+	// maxLine limits the length of a line, as in warc.ReadIndex.
+	maxLine = 256 << 10
 	// maxCachedURLs limits the number of URLs whose index lookups are cached.
 	maxCachedURLs = 4096
 	// maxVersions limits the number of records of one URL.
@@ -36,8 +34,8 @@ const (
 type recordIndex interface {
 	// find returns the records of the URL with a key. It may return records of other URLs too.
 	find(key string) []location
-	// each calls f with each entry.
-	each(f func(warc.IndexEntry)) error
+	// each calls f with each entry. An error of f stops it.
+	each(f func(warc.IndexEntry) error) error
 	count() int
 	close() error
 }
@@ -102,35 +100,19 @@ func (a *Archive) openIndex(f localFile) (covered int64, err error) {
 }
 
 func (x *cdxjIndex) load() error {
-	if _, err := x.file.Seek(0, io.SeekStart); err != nil {
+	err := x.each(func(e warc.IndexEntry) error {
+		key := record.KeyOf(e.URL)
+		switch {
+		case key == "":
+			return nil
+		case len(x.lines) == maxLines:
+			return errTooMany
+		}
+		x.lines = append(x.lines, line{maphash.String(seed, key), e.Line})
+		return nil
+	})
+	if err != nil {
 		return err
-	}
-	name := filepath.Base(x.archive.Name())
-	in := bufio.NewReaderSize(x.file, maxLine)
-	for at := int64(0); ; {
-		text, err := in.ReadSlice('\n')
-		begin := at
-		at += int64(len(text))
-		for err == bufio.ErrBufferFull {
-			text = nil
-			var rest []byte
-			rest, err = in.ReadSlice('\n')
-			at += int64(len(rest))
-		}
-		if e := (warc.IndexEntry{}); e.Parse(text) && e.File == name && e.Offset < x.covered {
-			if u, err := uri.ParseRef(e.URL); err == nil && u.IsAbs() {
-				if len(x.lines) == maxLines {
-					return errTooMany
-				}
-				x.lines = append(x.lines, line{maphash.String(seed, record.Key(u)), begin})
-			}
-		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return err
-		}
 	}
 	slices.SortFunc(x.lines, func(a, b line) int {
 		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.offset, b.offset))
@@ -226,8 +208,7 @@ func (a *Archive) load(x recordIndex, key string, from []location) bool {
 		if err != nil || rec.Offset != offset {
 			return false
 		}
-		u, err := uri.ParseRef(rec.TargetURI())
-		if err != nil || !u.IsAbs() || record.Key(u) != key {
+		if record.KeyOf(rec.TargetURI()) != key {
 			return false
 		}
 		s.record(rec)
@@ -300,8 +281,8 @@ func (a *Archive) byOrigin(o origin) place {
 	if p, ok := a.scanned.origins[o]; ok || len(a.indexes) == 0 {
 		return p
 	}
-	if u, err := uri.ParseRef(o.url); err == nil && u.IsAbs() {
-		a.loadIndexed(record.Key(u))
+	if key := record.KeyOf(o.url); key != "" {
+		a.loadIndexed(key)
 	}
 	// If an index was given up, scanned has changed.
 	for _, t := range []*table{a.scanned, a.cached[0], a.cached[1]} {
@@ -312,11 +293,11 @@ func (a *Archive) byOrigin(o origin) place {
 	return place{}
 }
 
-func (x *cdxjIndex) each(f func(warc.IndexEntry)) error {
+func (x *cdxjIndex) each(f func(warc.IndexEntry) error) error {
 	name := filepath.Base(x.archive.Name())
 	return warc.ReadIndex(io.NewSectionReader(x.file, 0, 1<<62), func(e warc.IndexEntry) error {
 		if e.File == name && e.Offset < x.covered {
-			f(e)
+			return f(e)
 		}
 		return nil
 	})

@@ -169,14 +169,11 @@ func (p *waczIndex) count() int   { return len(p.lines) }
 func (p *waczIndex) close() error { return nil }
 
 // each implements recordIndex. It reads the index file again.
-func (p *waczIndex) each(f func(warc.IndexEntry)) error {
+func (p *waczIndex) each(f func(warc.IndexEntry) error) error {
 	if len(p.lines) == 0 { // the files were scanned
 		return nil
 	}
-	return p.reader.ReadIndex(func(e warc.IndexEntry) error {
-		f(e)
-		return nil
-	})
+	return p.reader.ReadIndex(f)
 }
 
 func (p *waczIndex) drop(a *Archive, key string) {

@@ -38,6 +38,9 @@ type IndexEntry struct {
 	Origin int64 `json:"origin,string,omitempty"`
 	// Instant is the date of the record with its fraction, which the key lacks.
 	Instant string `json:"instant,omitempty"`
+
+	// Line is the position of the line in the index, in bytes. ReadIndex sets it.
+	Line int64 `json:"-"`
 }
 
 // AppendTo appends the line to b.
@@ -81,7 +84,7 @@ func (c coverage) appendTo(b []byte) []byte {
 // index. It is 0 if the index does not state it.
 func Covered(index io.Reader, name string) (int64, error) {
 	size := int64(0)
-	err := eachLine(index, func(line []byte) error {
+	err := eachLine(index, func(_ int64, line []byte) error {
 		if n, ok := coverageOf(line, name); ok {
 			size = max(size, n)
 		}
@@ -106,13 +109,13 @@ var ErrNoIndex = errors.New("warc: not a CDXJ index")
 // skipped. An error of f stops it.
 func ReadIndex(r io.Reader, f func(IndexEntry) error) error {
 	found := false
-	err := eachLine(r, func(line []byte) error {
+	err := eachLine(r, func(at int64, line []byte) error {
 		var e IndexEntry
 		if !e.Parse(line) {
 			found = found || bytes.HasPrefix(line, []byte(coverageMark))
 			return nil
 		}
-		found = true
+		found, e.Line = true, at
 		return f(e)
 	})
 	if err == nil && !found {
@@ -121,18 +124,22 @@ func ReadIndex(r io.Reader, f func(IndexEntry) error) error {
 	return err
 }
 
-func eachLine(r io.Reader, f func([]byte) error) error {
+// eachLine calls f with each line and its position in bytes. A line that is too long is empty.
+func eachLine(r io.Reader, f func(at int64, line []byte) error) error {
 	in := bufio.NewReaderSize(r, maxLine)
-	for {
+	for next := int64(0); ; {
 		line, err := in.ReadSlice('\n')
+		at := next
+		next += int64(len(line))
 		for err == bufio.ErrBufferFull {
+			line, err = in.ReadSlice('\n')
+			next += int64(len(line))
 			line = nil
-			_, err = in.ReadSlice('\n')
 		}
 		if err != nil && err != io.EOF {
 			return err
 		}
-		if stop := f(line); stop != nil {
+		if stop := f(at, line); stop != nil {
 			return stop
 		}
 		if err == io.EOF {

@@ -139,6 +139,15 @@ func Target(u uri.URI) string { return u.WithoutFragment().WithoutPassword().Str
 // the scheme, because an archive distinguishes their responses.
 func Key(u uri.URI) string { return Target(u.Normalize()) }
 
+// KeyOf returns the Key of a URL in a record or an index, or "" if the text is not an absolute URL.
+func KeyOf(text string) string {
+	u, err := uri.ParseRef(text)
+	if err != nil || !u.IsAbs() {
+		return ""
+	}
+	return Key(u)
+}
+
 // FormDigest returns a digest of a submitted form, or "" if there is none. The form itself may be
 // secret and is not stored.
 func FormDigest(form map[string][]string) string {
