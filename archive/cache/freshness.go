@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"maps"
 	"net/http"
 	"net/textproto"
 	"slices"
@@ -45,9 +46,7 @@ func (r *response) describedBy(head textproto.MIMEHeader) bool {
 // 3.2 and 4.3.4).
 func (r *response) confirm(header textproto.MIMEHeader, received time.Time) {
 	merged := make(textproto.MIMEHeader, len(r.header)+len(header))
-	for name, values := range r.header {
-		merged[name] = values
-	}
+	maps.Copy(merged, r.header)
 	for _, name := range ofTransfer {
 		delete(merged, name)
 	}

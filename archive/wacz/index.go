@@ -29,11 +29,9 @@ const (
 // match its digest, ReadIndex returns an error after calling f. An error of f stops it.
 func (r *Reader) ReadIndex(f func(warc.IndexEntry) error) error {
 	digests := make(map[string]string)
-	if text, err := r.read(packageFile); err == nil {
-		if about, err := parseDescription(text); err == nil {
-			for _, s := range about.Resources {
-				digests[s.Path] = s.Hash
-			}
+	if about, _, err := r.description(); err == nil {
+		for _, s := range about.Resources {
+			digests[s.Path] = s.Hash
 		}
 	}
 	found := false

@@ -133,11 +133,7 @@ func (r *Reader) Verify(report func(text string)) {
 	for _, in := range r.nested {
 		in.Verify(func(text string) { report(fmt.Sprintf("%q: %s", in.name, text)) })
 	}
-	var about description
-	text, err := r.read(packageFile)
-	if err == nil {
-		about, err = parseDescription(text)
-	}
+	about, text, err := r.description()
 	if err != nil {
 		report(packageFile + ": " + err.Error())
 		return
@@ -189,6 +185,14 @@ func (r *Reader) check(s resource) string {
 		return "digest mismatch"
 	}
 	return ""
+}
+
+// description returns the content of datapackage.json, also as text.
+func (r *Reader) description() (about description, text []byte, err error) {
+	if text, err = r.read(packageFile); err == nil {
+		about, err = parseDescription(text)
+	}
+	return about, text, err
 }
 
 func (r *Reader) read(name string) ([]byte, error) {

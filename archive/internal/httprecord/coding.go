@@ -7,6 +7,7 @@ import (
 	"compress/zlib"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -129,11 +130,6 @@ const maxDecoded = 1 << 20
 // characters; a short one is hardly ever valid UTF-8.
 func isText(begin []byte) bool {
 	control := func(c byte) bool { return c < ' ' && strings.IndexByte("\t\n\f\r\x1b", c) < 0 }
-	for _, c := range begin {
-		if control(c) {
-			return false
-		}
-	}
 	const long = 256
-	return len(begin) >= long || utf8.Valid(begin)
+	return !slices.ContainsFunc(begin, control) && (len(begin) >= long || utf8.Valid(begin))
 }
