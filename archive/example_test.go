@@ -47,7 +47,7 @@ func ExampleImporter() {
 	}
 	defer index.Close()
 	if err := warc.ReadIndex(index, func(e warc.IndexEntry) error {
-		if e.Mime != capture.TypeExchange { // metadata of the message
+		if e.Digest != "" { // not the metadata of the message
 			fmt.Println(e.URL, e.Mime)
 		}
 		return nil

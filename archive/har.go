@@ -224,13 +224,7 @@ func (m *Importer) harRecord(
 		text += "Content-Length: " + strconv.Itoa(len(body)) + "\r\n"
 	}
 	block := append([]byte(text+"\r\n"), body...)
-	rec := &warc.Record{Length: int64(len(block)), Block: bytes.NewReader(block)}
-	h := &rec.Header
-	h.Add("WARC-Type", kind)
-	h.AddID()
-	h.AddTime("WARC-Date", e.Started)
-	h.Add("WARC-Target-URI", record.Target(u))
-	h.Add("Content-Type", "application/http;msgtype="+kind)
+	h := warc.NewHeader(kind, "application/http;msgtype="+kind, record.Target(u), e.Started)
 	if addr, err := netip.ParseAddr(strings.Trim(e.Address, "[]")); err == nil {
 		h.Add("WARC-IP-Address", addr.String())
 	}
@@ -240,7 +234,7 @@ func (m *Importer) harRecord(
 	case "h3", "http/3", "http/3.0":
 		h.Add("WARC-Protocol", "h3")
 	}
-	return rec
+	return &warc.Record{Header: h, Length: int64(len(block)), Block: bytes.NewReader(block)}
 }
 
 // harHead returns the fields of a header except those of the framing and the coding, which the body does

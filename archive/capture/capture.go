@@ -28,20 +28,20 @@ import (
 // records.
 const Format = "https://github.com/urlget/urlget/blob/main/docs/warc.md"
 
-// TypeExchange is the content type of the metadata records with the outcome of an exchange.
-const TypeExchange = record.TypeExchange
-
-// Outcome reads a record of type TypeExchange. It returns the operation and, if the exchange
-// failed, the code of the error.
-func Outcome(rec *warc.Record) (op fetch.Op, failure fetch.Code, err error) {
+// Outcome returns the operation of an exchange over any protocol and, if it failed, the code of the error.
+// ok is false if the record is not a valid one of the type that docs/warc.md defines for it.
+func Outcome(rec *warc.Record) (op fetch.Op, failure fetch.Code, ok bool) {
+	if rec.Type() != warc.Metadata || rec.ContentType() != record.TypeExchange {
+		return 0, "", false
+	}
 	x, err := record.ReadExchange(rec.Block)
 	if err != nil {
-		return 0, "", err
+		return 0, "", false
 	}
 	if x.Failure != nil {
 		failure = x.Failure.Class
 	}
-	return x.Op, failure, nil
+	return x.Op, failure, true
 }
 
 // A Capture is a fetch.Recorder that writes WARC records. It may be used by several clients at
@@ -298,16 +298,8 @@ func (r *recording) archived(digest, id string) (archivedRecord, bool) {
 	return e, known
 }
 
-const usualFields = 12
-
 func (r *recording) header(kind, contentType string) warc.Header {
-	h := make(warc.Header, 0, usualFields)
-	h.Add("WARC-Type", kind)
-	h.AddID()
-	h.AddTime("WARC-Date", r.begin)
-	h.Add("WARC-Target-URI", r.target)
-	h.Add("Content-Type", contentType)
-	return h
+	return warc.NewHeader(kind, contentType, r.target, r.begin)
 }
 
 func (r *recording) addPeer(h *warc.Header, conn int, protocol string) {
@@ -436,9 +428,9 @@ func (r *recording) exchange(x *record.Exchange) *warc.Draft {
 		text, _ = json.Marshal(x)
 	}
 	s.Write(text)
-	h := r.header(warc.Metadata, TypeExchange)
+	h := r.header(warc.Metadata, record.TypeExchange)
 	r.addCacheKey(&h, nil, r.login, "")
-	return &warc.Draft{Header: h, Block: s, Index: &warc.IndexEntry{Mime: TypeExchange}}
+	return &warc.Draft{Header: h, Block: s, Index: &warc.IndexEntry{Mime: record.TypeExchange}}
 }
 
 func (r *recording) addCacheKey(h *warc.Header, v *fetch.Variant, login bool, vary string) {

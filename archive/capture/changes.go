@@ -33,12 +33,7 @@ func (r *recording) changes(m *message) (list []*warc.Draft) {
 		}
 	}
 	for _, target := range targets {
-		h := make(warc.Header, 0, usualFields)
-		h.Add("WARC-Type", warc.Metadata)
-		h.AddID()
-		h.AddTime("WARC-Date", time.Now())
-		h.Add("WARC-Target-URI", target)
-		h.Add("Content-Type", record.TypeChange)
+		h := warc.NewHeader(warc.Metadata, record.TypeChange, target, time.Now())
 		list = append(list, &warc.Draft{Header: h, Block: r.w.NewSpool(),
 			Index: &warc.IndexEntry{Mime: record.TypeChange}})
 	}

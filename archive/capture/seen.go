@@ -275,12 +275,8 @@ func (r *recording) dnsRecord() *warc.Draft {
 	if known {
 		return nil
 	}
-	d := &warc.Draft{Header: r.header(warc.Resource, "text/dns"), Block: r.w.NewSpool()}
-	for i := range d.Header {
-		if d.Header[i].Name == "WARC-Target-URI" {
-			d.Header[i].Value = "dns:" + host
-		}
-	}
+	h := warc.NewHeader(warc.Resource, "text/dns", "dns:"+host, r.begin)
+	d := &warc.Draft{Header: h, Block: r.w.NewSpool()}
 	io.WriteString(d.Block, text.String())
 	return d
 }

@@ -39,6 +39,17 @@ func (f Field) is(name string) bool {
 // repeated.
 type Header []Field
 
+// NewHeader returns the header of a record of a type, such as Resource, with a new ID.
+func NewHeader(kind, contentType, target string, at time.Time) Header {
+	h := make(Header, 0, usualFields)
+	h.Add("WARC-Type", kind)
+	h.addID()
+	h.AddTime("WARC-Date", at)
+	h.Add("WARC-Target-URI", target)
+	h.Add("Content-Type", contentType)
+	return h
+}
+
 // Get returns the value of the first field with that name, or "".
 func (h Header) Get(name string) string {
 	for _, f := range h {
@@ -121,8 +132,7 @@ func (h Header) Time(name string) time.Time { return parseDate(h.Get(name)) }
 // AddTime appends a field with a time in microseconds.
 func (h *Header) AddTime(name string, t time.Time) { h.Add(name, formatDate(t)) }
 
-// AddID appends a new WARC-Record-ID.
-func (h *Header) AddID() { h.Add("WARC-Record-ID", "<"+newID()+">") }
+func (h *Header) addID() { h.Add("WARC-Record-ID", "<"+newID()+">") }
 
 // parseDate parses a date in any precision of W3C's profile of ISO 8601, or with 14 digits, as some
 // writers and old indexes have it. Otherwise it returns the zero time.

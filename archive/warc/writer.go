@@ -542,7 +542,7 @@ func (w *Writer) Close() error {
 func complete(d *Draft) {
 	h := &d.Header
 	if h.Get("WARC-Record-ID") == "" {
-		h.AddID()
+		h.addID()
 	}
 	if h.Get("WARC-Date") == "" {
 		h.AddTime("WARC-Date", time.Now())

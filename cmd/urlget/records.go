@@ -201,8 +201,8 @@ func entryOf(rec *warc.Record, more bool) fetch.Entry {
 			about.Status = resp.StatusCode
 			words = append(words, strconv.Itoa(resp.StatusCode))
 		}
-	case kind == warc.Metadata && rec.ContentType() == capture.TypeExchange:
-		if op, failed, err := capture.Outcome(rec); err == nil {
+	case kind == warc.Metadata:
+		if op, failed, ok := capture.Outcome(rec); ok {
 			about.Op, about.Outcome = op.String(), string(failed)
 			words = append(words, about.Op)
 			if failed != "" {
