@@ -1,10 +1,26 @@
 package warc
 
 import (
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
 )
+
+func (w *Writer) continueIndex() error {
+	size, err := Covered(w.index, filepath.Base(w.name()))
+	if err != nil {
+		return err
+	}
+	w.covered = w.existing == size
+	var last [1]byte
+	if end, err := w.index.Seek(0, io.SeekEnd); err == nil && end > 0 {
+		if _, err := w.index.ReadAt(last[:], end-1); err == nil && last[0] != '\n' {
+			w.index.WriteString("\n") // end an incomplete line
+		}
+	}
+	return nil
+}
 
 func (w *Writer) finishIndex() error {
 	if w.index == nil || w.err != nil {
