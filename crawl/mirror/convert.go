@@ -122,8 +122,7 @@ func (m *mirror) rewrite(w io.Writer, r io.Reader, base uri.URI, v memo) error {
 // target returns the path of the file saved for u, or "" if there is none.
 func (m *mirror) target(u uri.URI) string {
 	for range 5 { // limit of redirects
-		b, now := m.state.Memo(u)
-		v := readMemo(b)
+		v, now := m.memoOf(u)
 		if !now && (v.ErrorRun == 0 || v.ErrorRun != m.state.Number()) {
 			return ""
 		}

@@ -52,13 +52,17 @@ type removal struct {
 // and that the server does not find.
 func (m *mirror) removeGone(ctx context.Context, seeds []uri.URI) error {
 	d := &deletion{mirror: m, starts: m.startPlaces(), kept: map[string]*Kept{}}
-	if err := d.addUnlisted(); err != nil {
+	earlier, err := d.earlierFiles()
+	if err != nil {
+		return err
+	}
+	if err := d.addUnlisted(earlier); err != nil {
 		return err
 	}
 	for _, r := range m.notFound {
 		d.add(r)
 	}
-	if err := d.addUnlinked(ctx, seeds); err != nil {
+	if err := d.addUnlinked(ctx, seeds, earlier); err != nil {
 		return err
 	}
 	for _, k := range d.kept {
@@ -110,35 +114,41 @@ func (d *deletion) add(r removal) {
 	d.removals = append(d.removals, r)
 }
 
-func (d *deletion) addUnlisted() error {
-	for _, name := range d.earlierNames(filePrefix) {
-		owner, _, err := d.state.Owner(filePrefix + name)
-		if err != nil {
-			return err
-		}
-		u, err := uri.Parse(owner)
-		if err != nil {
-			continue
-		}
-		t := d.d.Client.Traits(u)
-		if p := d.failedStart(u); p != nil {
+func (d *deletion) addUnlisted(earlier []removal) error {
+	for _, r := range earlier {
+		t := d.d.Client.Traits(r.url)
+		if p := d.failedStart(r.url); p != nil {
 			d.keep(p.url.Redacted(), "the start URL failed")
 			continue
 		}
 		if t.HasLinks() {
 			continue // see addUnlinked
 		}
-		gone, unproven, err := d.isGone(serverPaths.Path(u, t))
+		gone, unproven, err := d.isGone(serverPaths.Path(r.url, t))
 		switch {
 		case err != nil:
 			return err
 		case unproven != (Kept{}):
 			d.keep(unproven.URL, unproven.Reason)
 		case gone:
-			d.removals = append(d.removals, removal{name, u})
+			d.removals = append(d.removals, r)
 		}
 	}
 	return nil
+}
+
+// earlierFiles returns the files that were claimed only in earlier mirrors, in lexical order.
+func (d *deletion) earlierFiles() (list []removal, err error) {
+	for _, name := range d.earlierNames(filePrefix) {
+		owner, _, err := d.state.Owner(filePrefix + name)
+		if err != nil {
+			return nil, err
+		}
+		if u, err := uri.Parse(owner); err == nil {
+			list = append(list, removal{name, u})
+		}
+	}
+	return list, nil
 }
 
 // removeDirs removes directories that are not in a listing any more, if they are empty.
@@ -196,13 +206,9 @@ func (d *deletion) checkShares() error {
 }
 
 func (d *deletion) countFiles() (map[*place]int64, error) {
-	var names []string
-	for name := range d.state.Names(filePrefix) {
-		names = append(names, name)
-	}
 	files := map[*place]int64{}
-	for _, name := range names {
-		owner, now, err := d.state.Owner(name)
+	for _, name := range d.names(filePrefix, -1) {
+		owner, now, err := d.state.Owner(filePrefix + name)
 		if err != nil {
 			return nil, err
 		}
@@ -210,7 +216,7 @@ func (d *deletion) countFiles() (map[*place]int64, error) {
 		if err != nil {
 			continue
 		}
-		if b, _ := d.state.Memo(u); now && readMemo(b).Run == d.state.Number() {
+		if v, _ := d.memoOf(u); now && v.Run == d.state.Number() {
 			continue // a new file
 		}
 		for _, p := range d.placesOf(u) {

@@ -88,22 +88,17 @@ const maxFragmentBatch = 10_000
 // checkFragments reports the fragments that no anchor has.
 func (m *mirror) checkFragments() error {
 	for {
-		var names []string
-		for name := range m.state.Names(fragmentPrefix) {
-			if names = append(names, name); len(names) == maxFragmentBatch {
-				break
-			}
-		}
+		names := m.names(fragmentPrefix, maxFragmentBatch)
 		if len(names) == 0 {
 			return nil
 		}
 		for _, name := range names {
-			owner, _, err := m.state.Owner(name)
+			owner, _, err := m.state.Owner(fragmentPrefix + name)
 			if err != nil {
 				return err
 			}
-			m.state.Disclaim(name)
-			key, fragment, _ := strings.Cut(strings.TrimPrefix(name, fragmentPrefix), "\x00")
+			m.state.Disclaim(fragmentPrefix + name)
+			key, fragment, _ := strings.Cut(name, "\x00")
 			hasAnchor, err := m.hasAnchor(key, fragment)
 			if err != nil {
 				return err
@@ -139,8 +134,7 @@ func (m *mirror) pageWithAnchors(key string) (string, bool) {
 		if err != nil {
 			return "", false
 		}
-		b, now := m.state.Memo(u)
-		v := readMemo(b)
+		v, now := m.memoOf(u)
 		if !now || v.To == "" || v.ToFragment {
 			return key, now && v.To == "" && v.Anchors
 		}

@@ -130,8 +130,8 @@ func (m *mirror) makeDir(name string) error {
 func (m *mirror) claimListed(u uri.URI) error {
 	key, name := u.Key(), m.Layout.Path(u, m.d.Client.Traits(u))
 	if !m.owns(name, key) { // it may have a number
-		b, _ := m.state.Memo(u)
-		if name = readMemo(b).Path; name == "" || !m.owns(name, key) {
+		v, _ := m.memoOf(u)
+		if name = v.Path; name == "" || !m.owns(name, key) {
 			return nil
 		}
 	}

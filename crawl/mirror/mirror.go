@@ -226,6 +226,28 @@ func readMemo(b []byte) (v memo) {
 	return v
 }
 
+// names returns the names in the state with a prefix, without it: the first ones, up to a limit, or all
+// if that is negative.
+func (m *mirror) names(prefix string, limit int) (list []string) {
+	for name := range m.state.Names(prefix) {
+		if list = append(list, strings.TrimPrefix(name, prefix)); len(list) == limit {
+			break
+		}
+	}
+	return list
+}
+
+// memoOf returns the memo of a URL, and whether a visit succeeded in this run.
+func (m *mirror) memoOf(u uri.URI) (v memo, now bool) {
+	b, now := m.state.Memo(u)
+	return readMemo(b), now
+}
+
+// updateMemo replaces the memo of a URL by the result of f, whose arguments are those of memoOf.
+func (m *mirror) updateMemo(u uri.URI, f func(v memo, now bool) memo) error {
+	return m.state.UpdateMemo(u, func(b []byte, now bool) []byte { return f(readMemo(b), now).bytes() })
+}
+
 func (v memo) bytes() []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -361,14 +383,9 @@ func (m *mirror) updateRenamedMemos() error {
 		if err != nil {
 			return err
 		}
-		err = m.state.UpdateMemo(u, func(b []byte, _ bool) []byte {
-			v := readMemo(b)
-			to := m.current(key, v.Path)
-			if to == v.Path {
-				return b
-			}
-			v.Path = to
-			return v.bytes()
+		err = m.updateMemo(u, func(v memo, _ bool) memo {
+			v.Path = m.current(key, v.Path)
+			return v
 		})
 		if err != nil {
 			return err
@@ -437,11 +454,9 @@ func (m *mirror) renameBlockingFile(name string) error {
 		m.moved++
 		m.recordFormer(owner, name)
 		visited := false
-		err = m.state.UpdateMemo(u, func(b []byte, over bool) []byte {
-			visited = over
-			v := readMemo(b)
-			v.Path = free
-			return v.bytes()
+		err = m.updateMemo(u, func(v memo, over bool) memo {
+			visited, v.Path = over, free
+			return v
 		})
 		if visited {
 			m.state.Disclaim(movePrefix + owner)

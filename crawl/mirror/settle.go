@@ -75,13 +75,11 @@ func withoutNumber(name string) string {
 
 // findOldNames records the files that have another name in this layout, in the same directory.
 func (m *mirror) findOldNames() error {
-	var names []string
-	for name := range m.state.Names(filePrefix) {
-		if base := path.Base(name); strings.Contains(base, "%2E") || provisionalName().MatchString(base) {
-			names = append(names, strings.TrimPrefix(name, filePrefix))
+	for _, name := range m.names(filePrefix, -1) {
+		base := path.Base(name)
+		if !strings.Contains(base, "%2E") && !provisionalName().MatchString(base) {
+			continue
 		}
-	}
-	for _, name := range names {
 		owner, _, err := m.state.Owner(filePrefix + name)
 		if err != nil {
 			return err
@@ -92,11 +90,9 @@ func (m *mirror) findOldNames() error {
 		}
 		t := m.d.Client.Traits(u)
 		want := path.Base(m.Layout.Path(u, t))
-		base := path.Base(name)
-		switch {
-		case t.Pages && strings.HasPrefix(base, strings.Replace(t.IndexName(), ".", "%2E", 1)):
+		if t.Pages && strings.HasPrefix(base, strings.Replace(t.IndexName(), ".", "%2E", 1)) {
 			base = want
-		default:
+		} else {
 			base = provisionalName().ReplaceAllString(base, "$1")
 		}
 		if !strings.HasPrefix(base, want) {
@@ -161,29 +157,23 @@ func (p preference) name() string { return preferredPrefix + p.path + "\x00" + p
 // an added extension, and which paths are directories.
 func (m *mirror) completePreferences() error {
 	for {
-		var names []string
-		for name := range m.state.Names(provisionalPrefix) {
-			if names = append(names, name); len(names) == maxSettled {
-				break
-			}
-		}
-		if len(names) == 0 {
+		keys := m.names(provisionalPrefix, maxSettled)
+		if len(keys) == 0 {
 			return nil
 		}
-		for _, name := range names {
-			want, _, err := m.state.Owner(name)
+		for _, key := range keys {
+			want, _, err := m.state.Owner(provisionalPrefix + key)
 			if err != nil {
 				return err
 			}
-			key := strings.TrimPrefix(name, provisionalPrefix)
 			if u, err := uri.Parse(key); err == nil {
-				b, _ := m.state.Memo(u)
-				p := preference{m.preferred(u, readMemo(b), want), key}
+				v, _ := m.memoOf(u)
+				p := preference{m.preferred(u, v, want), key}
 				if _, err := m.state.Claim(p.name(), ""); err != nil {
 					return err
 				}
 			}
-			m.state.Disclaim(name)
+			m.state.Disclaim(provisionalPrefix + key)
 		}
 	}
 }
@@ -241,8 +231,8 @@ func (s *settlement) contender(key, want string) (c contender, ok bool) {
 	if err != nil {
 		return c, false
 	}
-	b, _ := s.state.Memo(u)
-	c = contender{key: key, u: u, memo: readMemo(b)}
+	c = contender{key: key, u: u}
+	c.memo, _ = s.memoOf(u)
 	if c.memo.Path == "" || c.memo.Shared != "" || !s.owns(c.memo.Path, key) || !s.isFile(c.memo.Path) {
 		return c, false
 	}
@@ -447,11 +437,7 @@ func (v move) String() string { return v.from + "\x00" + v.to + "\x00" + v.share
 
 // recordedMoves returns the recorded moves. It writes pending changes of the state.
 func (m *mirror) recordedMoves() (list []move, err error) {
-	var keys []string
-	for name := range m.state.Names(movePrefix) {
-		keys = append(keys, strings.TrimPrefix(name, movePrefix))
-	}
-	for _, key := range keys {
+	for _, key := range m.names(movePrefix, -1) {
 		text, _, err := m.state.Owner(movePrefix + key)
 		if err != nil {
 			return nil, err
@@ -553,8 +539,7 @@ func (m *mirror) share(u uri.URI, v move) error {
 	if _, err := m.state.Claim(filePrefix+v.to, v.shared); err != nil {
 		return err
 	}
-	b, _ := m.state.Memo(other)
-	first := readMemo(b)
+	first, _ := m.memoOf(other)
 	return m.updateSettled(u, v, func(memo *memo) {
 		memo.Path, memo.Shared = v.to, v.shared
 		memo.Size, memo.Saved, memo.Page = first.Size, first.Saved, first.Page
@@ -564,10 +549,10 @@ func (m *mirror) share(u uri.URI, v move) error {
 // updateSettled changes the memo of a URL whose file was moved, and reports the file.
 func (m *mirror) updateSettled(u uri.URI, v move, change func(*memo)) error {
 	var now memo
-	err := m.state.UpdateMemo(u, func(b []byte, _ bool) []byte {
-		now = readMemo(b)
+	err := m.updateMemo(u, func(v memo, _ bool) memo {
+		now = v
 		change(&now)
-		return now.bytes()
+		return now
 	})
 	if err == nil && now.Path == v.to {
 		m.reportNamed(v, now)

@@ -17,16 +17,12 @@ import (
 // start URLs than those of this run. It sends one request
 // at a time, and none to a host after a temporary failure, or for a start URL one of whose pages
 // could not be read: that page may link to the files.
-func (d *deletion) addUnlinked(ctx context.Context, seeds []uri.URI) error {
+func (d *deletion) addUnlinked(ctx context.Context, seeds []uri.URI, earlier []removal) error {
 	robots := crawl.NewRobots(d.d.Client, cmp.Or(d.Crawl.Agent, crawl.DefaultAgent))
 	busy := map[string]bool{}
-	for _, name := range d.earlierNames(filePrefix) {
-		owner, _, err := d.state.Owner(filePrefix + name)
-		if err != nil {
-			return err
-		}
-		u, err := uri.Parse(owner)
-		if err != nil || !d.d.Client.Traits(u).Pages || busy[u.Host()] || len(d.placesOf(u)) == 0 ||
+	for _, r := range earlier {
+		u := r.url
+		if !d.d.Client.Traits(u).Pages || busy[u.Host()] || len(d.placesOf(u)) == 0 ||
 			d.failedStart(u) != nil {
 			continue
 		}
@@ -39,7 +35,7 @@ func (d *deletion) addUnlinked(ctx context.Context, seeds []uri.URI) error {
 		if !ok {
 			continue
 		}
-		err = d.probe(ctx, req)
+		err := d.probe(ctx, req)
 		if ctx.Err() != nil {
 			return fetch.ContextError(ctx)
 		}
@@ -47,7 +43,7 @@ func (d *deletion) addUnlinked(ctx context.Context, seeds []uri.URI) error {
 			busy[u.Host()] = true
 		}
 		if errors.Is(err, fetch.ErrNotFound) {
-			d.removals = append(d.removals, removal{name, u})
+			d.removals = append(d.removals, r)
 		}
 		if retry.Sleep(ctx, pause) != nil {
 			return fetch.ContextError(ctx)
@@ -68,8 +64,8 @@ func (d *deletion) unreadPage(u uri.URI) string {
 // unlinkedRequest returns a request for a URL of an earlier mirror, by its key. Its redirects are
 // not followed.
 func (m *mirror) unlinkedRequest(u uri.URI, seeds []uri.URI) *fetch.Request {
-	b, _ := m.state.Memo(u)
-	u = readMemo(b).url(u.String())
+	v, _ := m.memoOf(u)
+	u = v.url(u.String())
 	for _, seed := range seeds {
 		if seed.SameSite(u) {
 			u = u.WithLoginOf(seed)
@@ -104,8 +100,8 @@ func (m *mirror) probe(ctx context.Context, req *fetch.Request) error {
 	if _, again := fetch.Transient(err); again {
 		return err
 	}
-	b, _ := m.state.Memo(req.URL)
-	req.IfChanged = readMemo(b).Validator
+	v, _ := m.memoOf(req.URL)
+	req.IfChanged = v.Validator
 	resp, err := m.d.Client.Do(ctx, req)
 	if err == nil {
 		resp.Body.Close()
