@@ -63,7 +63,7 @@ func (s *Scheduler) upcoming(l *line) []*fetch.Request {
 // the host at the same time.
 func (s *Scheduler) fillLine(l *line, now time.Time) {
 	h := l.of
-	if h.name.limits.Delay > 0 || h.address != nil && h.address.limits.Delay > 0 || s.opts.Interval > 0 ||
+	if h.name.limits.Delay > 0 || h.address != nil && h.address.limits.Delay > 0 ||
 		len(l.upcomingTasks) > maxLine/2 || s.otherHostReady(h, now) {
 		return
 	}
@@ -101,8 +101,7 @@ func (s *state) nextInLine(l *line, now time.Time) *running {
 		return nil
 	}
 	at, free := l.of.nextStart()
-	if s.running >= s.parallel || !free || at.After(now) || now.Before(s.next) ||
-		s.otherHostReady(l.of, now) {
+	if s.running >= s.parallel || !free || at.After(now) || s.otherHostReady(l.of, now) {
 		s.returnTasks(l)
 		return nil
 	}

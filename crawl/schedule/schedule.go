@@ -67,8 +67,6 @@ type Options struct {
 	Limits func(host string) Limits
 	// RandomDelay multiplies each delay by a random factor from 0.5 to 1.5.
 	RandomDelay bool
-	// Interval is the minimum time between the starts of any two tasks; 0 means none.
-	Interval time.Duration
 	// MaxPause limits the pause of a busy host, even if the host requests a longer one. 0 means a
 	// minute.
 	MaxPause time.Duration

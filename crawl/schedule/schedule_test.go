@@ -67,7 +67,6 @@ func TestLimits(t *testing.T) {
 			return Limits{}
 		}}, nil, []string{"a", "b"}, 3, 12 * time.Second},
 		{"SetLimits", nil, func(s *Scheduler) { s.SetLimits("a", Limits{Parallel: 3}) }, []string{"a"}, 3, 4 * time.Second},
-		{"Interval", &Options{Interval: 5 * time.Second}, nil, []string{"a"}, 1, 56 * time.Second},
 		{"one address", nil, func(s *Scheduler) {
 			for _, host := range []string{"a", "b", "c"} {
 				s.SetAddress(host, "192.0.2.1")

@@ -52,7 +52,6 @@ type simulation struct {
 	tasksLeft   int           // tasks that are not complete
 	interrupt   time.Duration // time of the interruption; 0 for none
 	activeTasks int
-	lastStart   time.Time // start of the last task
 	ended       bool
 	lines       int // lines that have not ended
 	failures    []error
@@ -108,9 +107,6 @@ func newSimulation(seed uint64) *simulation {
 	}
 	if r.IntN(3) == 0 {
 		opts.Host.Delay = time.Duration(intBetween(1, 2000)) * time.Millisecond
-	}
-	if r.IntN(4) == 0 {
-		opts.Interval = time.Duration(intBetween(1, 100)) * time.Millisecond
 	}
 	if seed%2 == 0 {
 		opts.Pipeline = s.pipeline
@@ -319,12 +315,10 @@ func (s *simulation) taskStarts(h *simulated, t *simulatedTask) (refused bool, r
 		s.fail("%s: %v between starts, want %v", h.name, now.Sub(h.lastStart), delay)
 	case h.lastEnd.Before(now) && !h.lastEnd.IsZero() && now.Before(h.lastEnd.Add(delay)): // starts and ends at the same instant have no order
 		s.fail("%s: start %v after an end, want %v", h.name, now.Sub(h.lastEnd), delay)
-	case now.Before(s.lastStart.Add(s.opts.Interval)):
-		s.fail("%v between starts of any two tasks, want %v", now.Sub(s.lastStart), s.opts.Interval)
 	case now.Before(h.requested) && h.failedAt.Before(now) && !h.addressSetAt.IsZero() && h.addressSetAt.Before(now):
 		s.fail("%s: task starts %v before the end of its pause", h.name, h.requested.Sub(now))
 	}
-	h.lastStart, s.lastStart = now, now
+	h.lastStart = now
 	s.checkFairness(h)
 	switch m := h.machine; {
 	case now.Before(m.refusesUntil) || m.running > m.accepts:

@@ -18,7 +18,6 @@ type state struct {
 	parallel    int       // tasks at once; grows to opts.Grow
 	running     int       // tasks that are not released
 	active      int       // tasks that have started and not ended
-	next        time.Time // the earliest start of the next task of any host
 	events      int       // count of starts, ends and releases
 	sourceEmpty bool      // the source had no task; it is called again after the next event
 	wake        chan struct{}
@@ -229,9 +228,6 @@ func (s *state) take(now time.Time) (t *running, nextDue time.Time) {
 	if s.running >= s.parallel {
 		return nil, time.Time{}
 	}
-	if now.Before(s.next) && s.waiting > 0 {
-		return nil, s.next
-	}
 	for e := s.ring.Front(); e != nil; e = e.Next() {
 		h := e.Value.(*host)
 		at, free := h.nextStart()
@@ -285,7 +281,6 @@ func (s *state) markRunning(h *host, task Task, now time.Time) *running {
 	s.running++
 	s.active++
 	s.events++
-	s.next = now.Add(s.opts.Interval)
 	for _, g := range h.gates() {
 		g.begin(now, s.delay(g))
 	}
