@@ -3,6 +3,7 @@ package robots
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -221,38 +222,20 @@ func normalizePattern(s string) string {
 func normalize(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
-		c := s[i]
-		switch {
-		case c == '%' && i+2 < len(s) && hexValue(s[i+1]) >= 0 && hexValue(s[i+2]) >= 0:
-			c = byte(hexValue(s[i+1])<<4 | hexValue(s[i+2]))
-			i += 2
-			if isUnreserved(c) {
-				b.WriteByte(c)
-			} else {
-				escape(&b, c)
+		c, literal := s[i], "/?:@!&'()+,;=%"
+		if c == '%' && i+2 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
+				c, literal = byte(n), ""
+				i += 2
 			}
-		case isUnreserved(c) || strings.IndexByte("/?:@!&'()+,;=%", c) >= 0:
+		}
+		if isUnreserved(c) || strings.IndexByte(literal, c) >= 0 {
 			b.WriteByte(c)
-		default:
-			escape(&b, c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
 		}
 	}
 	return b.String()
-}
-
-func escape(b *strings.Builder, c byte) {
-	const digits = "0123456789ABCDEF"
-	b.Write([]byte{'%', digits[c>>4], digits[c&15]})
-}
-
-func hexValue(c byte) int {
-	switch {
-	case c >= '0' && c <= '9':
-		return int(c - '0')
-	case c|0x20 >= 'a' && c|0x20 <= 'f':
-		return int(c|0x20-'a') + 10
-	}
-	return -1
 }
 
 func isUnreserved(c byte) bool {
