@@ -102,7 +102,7 @@ func (r *Rules) form(l *Link) string {
 	if l.Listed || r.MaxAlike < 0 {
 		return ""
 	}
-	return Form(l.URL)
+	return formOf(l.URL)
 }
 
 func (r *Rules) withoutDefaultPort(u uri.URI) uri.URI {

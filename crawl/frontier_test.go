@@ -53,7 +53,7 @@ func TestFrontierMemory(t *testing.T) {
 			u := uri.MustParse(fmt.Sprintf("http://h%d.example/articles/%016x/page-%d.html", hash>>32%hosts, hash, i))
 			from := uri.MustParse(fmt.Sprintf("http://h%d.example/articles/", hash>>32%hosts))
 			it := newItem(&Link{URL: u, From: from, Depth: 2, Rel: "a", Size: -1, Save: true})
-			if _, err := st.add(it, -1, Form(u), 1<<30); err != nil {
+			if _, err := st.add(it, -1, formOf(u), 1<<30); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -332,10 +332,10 @@ func endlessReason(u uri.URI) Reason {
 	return Followed
 }
 
-// Form returns a string that URLs of one form share: the path with a "0" for each number, and the
+// formOf returns a string that URLs of one form share: the path with a "0" for each number, and the
 // names of the query's parameters. It is "" for a URL that has neither, because it is the only one
 // of its form.
-func Form(u uri.URI) string {
+func formOf(u uri.URI) string {
 	var b strings.Builder
 	b.WriteString(u.Site())
 	number, parameter, varies := false, false, false

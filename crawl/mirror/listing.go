@@ -162,8 +162,8 @@ func (m *mirror) unchangedInListing(p *crawl.Page) bool {
 			return false
 		}
 	}
-	p.Result = &visitResult{Event: Event{Outcome: job.Unchanged, Path: old.Path, Size: old.Size,
-		Replaced: true}, begin: time.Now()}
+	p.Result = &visitResult{Event: Event{Outcome: job.Unchanged, Path: old.Path, Size: old.Size},
+		begin: time.Now()}
 	return true
 }
 

@@ -91,7 +91,6 @@ const Deleted download.Outcome = "deleted"
 // A Report counts the results of a mirror in this process.
 type Report struct {
 	Saved, Unchanged, Listed, Deleted, Failed, Left int64
-	Bytes                                           int64 // saved
 	// Received is the number of bytes received for files, including interrupted and failed ones.
 	Received int64
 	// Continued is true if Run resumed an unfinished mirror.

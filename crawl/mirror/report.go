@@ -18,9 +18,8 @@ import (
 type Event struct {
 	URL, From uri.URI
 	Target    uri.URI // where URL redirects to, with the outcome Skipped; or zero
-	// Outcome is Saved, Unchanged, Skipped (a file existed, nothing had to be saved or it
-	// redirects), Listed (the
-	// page was only read or checked), NoContent, Failed or Deleted.
+	// Outcome is Saved, Unchanged, Skipped (a file existed, nothing had to be saved or it redirects),
+	// Listed (the page was only read or checked), NoContent, Failed or Deleted.
 	Outcome download.Outcome
 	Path    string // of the file, relative to the root; or ""
 	// Former is the path in an earlier Event of this run if the file was renamed since, to make way
@@ -29,7 +28,6 @@ type Event struct {
 	Size     int64 // of the file in bytes; -1 if unknown
 	Received int64 // bytes received for the file
 	Status   int   // code of the last reply; 0 if there was no request or no code
-	Replaced bool  // an existing file was replaced
 	// ErrorPage is true if the URL failed and the content of the response was saved at Path.
 	ErrorPage bool
 	// Proof is the digest that a saved file was verified with (see download.Result), or nil.
@@ -71,7 +69,6 @@ func (m *mirror) ended(p *crawl.Page, err error) {
 	switch e.Outcome {
 	case job.Saved:
 		m.report.Saved++
-		m.report.Bytes += max(e.Size, 0)
 	case job.Unchanged:
 		m.report.Unchanged++
 	case job.Listed:

@@ -126,7 +126,6 @@ func (r *retrieval) info() pageInfo {
 	r.now.Index, r.now.Requested = indexEntryOf(r.p), r.v.begin
 	k := pageInfo{listing: listedMeta(r.p)}
 	if r.existing != nil {
-		r.v.Replaced = true
 		k.same = r.old.describes(r.existing)
 		k.original = r.originalOf(r.old)
 	}
