@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -149,7 +148,7 @@ func (p *Page) Redirect(ctx context.Context, to uri.URI) error {
 		return nil
 	}
 	if n := v.MaxRedirects; n >= 0 && len(p.Via) >= n {
-		return &fetch.Error{Code: fetch.ErrRedirect, Err: fmt.Errorf("more than %d redirects", n)}
+		return fetch.ErrRedirect.Errorf("more than %d redirects", n)
 	}
 	if p.isSeed() {
 		seed, err := v.Frontier.MoveSeed(ctx, p, to)

@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -200,7 +199,7 @@ func (l *loader) read(p []byte, offset int64) (int, error) {
 		// Data at the end of the range is complete only if the protocol confirms the end.
 		var extra int64
 		if extra, err = io.Copy(io.Discard, io.LimitReader(c.body, 1)); extra > 0 {
-			err = &Error{Code: ErrProtocol, Err: errors.New("the server sent more bytes than it announced")}
+			err = ErrProtocol.Errorf("the server sent more bytes than it announced")
 		} else if err == nil {
 			err = io.EOF
 		}
@@ -216,7 +215,7 @@ func (l *loader) read(p []byte, offset int64) (int, error) {
 	}
 	l.c = nil
 	if err = r.closeCursor(c, err); err == nil && n == 0 {
-		err = &Error{Code: ErrProtocol, Err: errors.New("the server sent an empty range")}
+		err = ErrProtocol.Errorf("the server sent an empty range")
 	}
 	return n, err
 }

@@ -233,7 +233,7 @@ func (b *guardedBody) tooMuch() error {
 }
 
 func (b *guardedBody) tooLarge() error {
-	return &Error{Code: ErrTooLarge, Err: fmt.Errorf("more than %d bytes", b.limit)}
+	return ErrTooLarge.Errorf("more than %d bytes", b.limit)
 }
 
 // finish returns the final error of the body: io.EOF, or the reason why it is incomplete.

@@ -3,7 +3,6 @@ package fetch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"log/slog"
@@ -121,8 +120,8 @@ func (c *Client) List(ctx context.Context, rawURL string) iter.Seq2[Entry, error
 }
 
 func notAListing(resp *Response) error {
-	return asError(OpList.String(), resp.URL, &Error{Code: ErrNotRetrievable,
-		Err: fmt.Errorf("%s is not a listing: %w", resp.Kind, errors.ErrUnsupported)})
+	return asError(OpList.String(), resp.URL,
+		ErrNotRetrievable.Errorf("%s is not a listing: %w", resp.Kind, errors.ErrUnsupported))
 }
 
 // Dial starts an interactive session, for schemes such as telnet. The caller must close the
@@ -135,8 +134,7 @@ func (c *Client) Dial(ctx context.Context, rawURL string) (*Session, error) {
 	rw, ok := resp.Body.(io.ReadWriteCloser)
 	if !ok {
 		resp.Body.Close()
-		return nil, asError(OpDial.String(), resp.URL, &Error{Code: ErrProtocol,
-			Err: errors.New("the driver returned no session")})
+		return nil, asError(OpDial.String(), resp.URL, ErrProtocol.Errorf("the driver returned no session"))
 	}
 	user, _ := resp.URL.User()
 	password, _ := resp.URL.Password()

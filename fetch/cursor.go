@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"errors"
-	"fmt"
 	"io"
 )
 
@@ -76,8 +75,7 @@ func (r *Resource) closeCursor(c *cursor, err error) error {
 	case r.size < 0:
 		r.size = c.off
 	case r.size != c.off: // the responses contradict each other
-		return &Error{Code: ErrProtocol,
-			Err: fmt.Errorf("the content ended after %d bytes, expected %d", c.off, r.size)}
+		return ErrProtocol.Errorf("the content ended after %d bytes, expected %d", c.off, r.size)
 	}
 	return io.EOF
 }
@@ -88,12 +86,12 @@ func (r *Resource) closeCursor(c *cursor, err error) error {
 func (r *Resource) request(offset, length int64) (*cursor, error) {
 	guard := r.version.Guard()
 	if guard.IsZero() {
-		return nil, &Error{Code: ErrNotRetrievable, Err: fmt.Errorf(
+		return nil, ErrNotRetrievable.Errorf(
 			"cannot seek to offset %d: the server sends no validator: %w",
-			offset, errors.ErrUnsupported)}
+			offset, errors.ErrUnsupported)
 	}
 	if limit := r.client.policy.MaxSize; limit > 0 && offset >= limit {
-		return nil, &Error{Code: ErrTooLarge, Err: fmt.Errorf("more than %d bytes", limit)}
+		return nil, ErrTooLarge.Errorf("more than %d bytes", limit)
 	}
 	req := r.req
 	r.mu.Lock()
@@ -129,7 +127,7 @@ func (r *Resource) request(offset, length int64) (*cursor, error) {
 // a different version or range.
 func (r *Resource) newCursor(resp *Response, requested Range) (*cursor, error) {
 	if !r.version.Same(&resp.Meta) {
-		return nil, &Error{Code: ErrChanged, Err: errors.New("the server sent a different version")}
+		return nil, ErrChanged.Errorf("the server sent a different version")
 	}
 	return r.cursorAt(resp, requested)
 }
@@ -142,8 +140,7 @@ func (r *Resource) cursorAt(resp *Response, requested Range) (*cursor, error) {
 		r.noRanges = r.noRanges || !requested.IsZero()
 		return &cursor{body: resp.Body, end: -1}, nil
 	case got.Offset != requested.Offset || requested.Length > 0 && got.Length > requested.Length:
-		return nil, &Error{Code: ErrProtocol,
-			Err: errors.New("the server sent a range that was not requested")}
+		return nil, ErrProtocol.Errorf("the server sent a range that was not requested")
 	}
 	if r.size < 0 {
 		r.size = VersionOf(&resp.Meta).Size

@@ -17,8 +17,8 @@ func (e *env) DialDatagrams(ctx context.Context, addr string, stray []byte) (*Co
 	listen := e.client.opts.ListenPacket
 	if listen == nil {
 		if e.client.opts.DialContext != nil {
-			return nil, &Error{Code: ErrNotRetrievable,
-				Err: errors.New("datagrams require Options.ListenPacket if Options.DialContext is set")}
+			return nil, ErrNotRetrievable.Errorf(
+				"datagrams require Options.ListenPacket if Options.DialContext is set")
 		}
 		listen = new(net.ListenConfig).ListenPacket
 	}

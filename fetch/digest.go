@@ -130,9 +130,8 @@ func ContradictingDigests(list []Digest) error {
 	for i, a := range list {
 		for _, b := range list[:i] {
 			if a.Algorithm == b.Algorithm && a.Covers == b.Covers && !bytes.Equal(a.Sum, b.Sum) {
-				return &Error{Code: ErrChecksum,
-					Err: fmt.Errorf("the server stated two %s digests: %x (%s) and %x (%s)", a.Algorithm,
-						b.Sum, b.By, a.Sum, a.By)}
+				return ErrChecksum.Errorf("the server stated two %s digests: %x (%s) and %x (%s)",
+					a.Algorithm, b.Sum, b.By, a.Sum, a.By)
 			}
 		}
 	}
@@ -233,7 +232,7 @@ func (d Digest) compare(h hash.Hash) error {
 		if d.By != "" {
 			by = fmt.Sprintf(", the %s in %s", d.Algorithm, d.By)
 		}
-		return &Error{Code: ErrChecksum, Err: fmt.Errorf("got %x, not %x%s", got, d.Sum, by)}
+		return ErrChecksum.Errorf("got %x, not %x%s", got, d.Sum, by)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -47,7 +46,7 @@ func (c *Client) throughGateway(u uri.URI) (target uri.URI, ok bool, err error) 
 		rest := strings.TrimPrefix(full[len(g.match):], "//")
 		target, err := uri.Parse(g.expand(rest))
 		if err != nil {
-			return uri.URI{}, false, &Error{Code: ErrURL, Err: fmt.Errorf("gateway for %s %w", g.match, err)}
+			return uri.URI{}, false, ErrURL.Errorf("gateway for %s %w", g.match, err)
 		}
 		return target, true, nil
 	}

@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"bufio"
-	"errors"
 	"io"
 )
 
@@ -24,8 +23,7 @@ func (l LineEnds) converts(resp *Response) bool {
 // the server, which the caller does not see.
 func (l LineEnds) check(resp *Response) error {
 	if l.converts(resp) && !resp.Range.IsZero() {
-		return &Error{Code: ErrRange,
-			Err: errors.New("ranges are not available while line endings are converted")}
+		return ErrRange.Errorf("ranges are not available while line endings are converted")
 	}
 	return nil
 }

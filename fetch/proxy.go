@@ -46,7 +46,7 @@ func (c *Client) proxyOf(req *Request, s Scheme) (proxyChoice, error) {
 	}
 	p, err := c.proxyFor(req.URL, s)
 	if err != nil {
-		return proxyChoice{}, &Error{Code: ErrURL, Err: fmt.Errorf("choosing a proxy: %w", err)}
+		return proxyChoice{}, ErrURL.Errorf("choosing a proxy: %w", err)
 	}
 	switch p.Scheme() {
 	case "":
@@ -168,8 +168,8 @@ func (e *env) dialTunnel(ctx context.Context, p uri.URI, network, addr string) (
 		err error
 	)
 	if _, given := p.User(); given && e.client.refusedLogins.Has(p.String()) {
-		return nil, &Error{Code: ErrAuth,
-			Err: fmt.Errorf("the proxy %s already refused the user name or password", p.WithoutUserinfo())}
+		return nil, ErrAuth.Errorf("the proxy %s already refused the user name or password",
+			p.WithoutUserinfo())
 	}
 	switch p.Scheme() {
 	case "socks5", "socks5h":
@@ -366,7 +366,7 @@ func requestTunnel(c net.Conn, req *http.Request) (*http.Response, error) {
 		resp, err = http.ReadResponse(src, req)
 	}
 	if err != nil {
-		return nil, &Error{Code: ErrProtocol, Err: fmt.Errorf("response of the proxy to CONNECT: %w", err)}
+		return nil, ErrProtocol.Errorf("response of the proxy to CONNECT: %w", err)
 	}
 	return resp, nil
 }

@@ -3,13 +3,11 @@ package fetch
 import (
 	"context"
 	"errors"
-	"fmt"
 )
 
 func checkRange(r Range) error {
 	if r.Length < 0 || r.Offset < 0 && r.Length != 0 {
-		return &Error{Code: ErrRange,
-			Err: fmt.Errorf("invalid range: %d bytes at offset %d", r.Length, r.Offset)}
+		return ErrRange.Errorf("invalid range: %d bytes at offset %d", r.Length, r.Offset)
 	}
 	return nil
 }
@@ -63,12 +61,11 @@ func (c *Client) size(ctx context.Context, p *preparedRequest) (int64, error) {
 
 func checkRanges(r *Request, supported bool) error {
 	if !supported {
-		return &Error{Code: ErrRange,
-			Err: fmt.Errorf("%s does not support several ranges in one request: %w", r.URL.Scheme(),
-				errors.ErrUnsupported)}
+		return ErrRange.Errorf("%s does not support several ranges in one request: %w", r.URL.Scheme(),
+			errors.ErrUnsupported)
 	}
 	if !r.Range.IsZero() {
-		return &Error{Code: ErrRange, Err: errors.New("Range and Ranges are both set")}
+		return ErrRange.Errorf("Range and Ranges are both set")
 	}
 	for _, one := range r.Ranges {
 		if err := checkRange(one); err != nil {

@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"net/textproto"
 	"sync/atomic"
@@ -35,7 +34,7 @@ type hopCount struct {
 
 func (h *hopCount) add() error {
 	if h.hops.Add(1) > h.max {
-		return &Error{Code: ErrRedirect, Err: fmt.Errorf("more than %d redirects", h.max)}
+		return ErrRedirect.Errorf("more than %d redirects", h.max)
 	}
 	return nil
 }

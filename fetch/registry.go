@@ -27,7 +27,7 @@ func (c *Client) dispatch(ctx context.Context, req *Request) (*Response, error) 
 		return nil, err
 	}
 	if resp == nil || resp.Body == nil {
-		return nil, &Error{Code: ErrProtocol, Err: fmt.Errorf("the %s driver returned no body", s.Name)}
+		return nil, ErrProtocol.Errorf("the %s driver returned no body", s.Name)
 	}
 	return resp, nil
 }
@@ -44,8 +44,7 @@ func refuseOp(s Scheme, op Op) error {
 	}
 	action := map[Op]string{OpGet: "no content, only listings", OpStat: "no metadata without the content",
 		OpList: "no listings", OpDial: "no sessions"}[op]
-	return &Error{Code: ErrNotRetrievable,
-		Err: fmt.Errorf("%s has %s: %w", s.Name, action, errors.ErrUnsupported)}
+	return ErrNotRetrievable.Errorf("%s has %s: %w", s.Name, action, errors.ErrUnsupported)
 }
 
 func unknownScheme(name string) error {

@@ -74,8 +74,8 @@ const (
 func (c *Client) Open(ctx context.Context, req *Request) (*Resource, error) {
 	if req.Sends() {
 		closeBody(req)
-		return nil, asError(OpGet.String(), req.URL, &Error{Code: ErrRequest,
-			Err: errors.New("random access requires a GET request without a body")})
+		return nil, asError(OpGet.String(), req.URL,
+			ErrRequest.Errorf("random access requires a GET request without a body"))
 	}
 	r := &Resource{client: c, req: *req}
 	r.req.Op, r.req.Range, r.req.Ranges, r.req.IfChanged = OpGet, Range{}, nil, Validator{}
@@ -160,8 +160,7 @@ func (r *Resource) Measure(limit int64) (int64, error) {
 			return -1, r.fail("read", err)
 		case r.pos > limit:
 			return -1, r.fail("read",
-				&Error{Code: ErrTooLarge,
-					Err: fmt.Errorf("the size is unknown, and more than %d bytes", limit)})
+				ErrTooLarge.Errorf("the size is unknown, and more than %d bytes", limit))
 		}
 	}
 }
@@ -186,9 +185,8 @@ func (r *Resource) Seek(offset int64, whence int) (int64, error) {
 	case io.SeekEnd:
 		size := r.Size()
 		if size < 0 {
-			return 0, r.fail("seek", &Error{Code: ErrNotRetrievable,
-				Err: fmt.Errorf("cannot seek relative to the end: the size is unknown: %w",
-					errors.ErrUnsupported)})
+			return 0, r.fail("seek", ErrNotRetrievable.Errorf(
+				"cannot seek relative to the end: the size is unknown: %w", errors.ErrUnsupported))
 		}
 		offset += size
 	default:

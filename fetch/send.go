@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"errors"
-	"fmt"
 	"net/textproto"
 	"strings"
 )
@@ -12,14 +11,12 @@ func checkBody(s Scheme, req *Request) error {
 	case !req.Sends():
 		return nil
 	case req.Op != OpGet:
-		return &Error{Code: ErrRequest, Err: fmt.Errorf("%s requests have no method and no body", req.Op)}
+		return ErrRequest.Errorf("%s requests have no method and no body", req.Op)
 	case !s.Bodies && hasBody(req):
-		return &Error{Code: ErrRequest,
-			Err: fmt.Errorf("cannot send a body to %s URLs: %w", s.Name, errors.ErrUnsupported)}
+		return ErrRequest.Errorf("cannot send a body to %s URLs: %w", s.Name, errors.ErrUnsupported)
 	case !s.Bodies:
-		return &Error{Code: ErrRequest,
-			Err: fmt.Errorf("%s does not support method %s: %w", s.Name, Printable(req.Method),
-				errors.ErrUnsupported)}
+		return ErrRequest.Errorf("%s does not support method %s: %w", s.Name, Printable(req.Method),
+			errors.ErrUnsupported)
 	}
 	return nil
 }
@@ -60,8 +57,7 @@ func resend(r *Request, resp *Response) error {
 		r.Header = withoutContent(r.Header)
 		return nil
 	case withBody && r.GetBody == nil:
-		return &Error{Code: ErrRedirect,
-			Err: errors.New("the server requires the body again, which can be sent only once")}
+		return ErrRedirect.Errorf("the server requires the body again, which can be sent only once")
 	case withBody && r.From.IsSecure() && !r.URL.IsSecure():
 		return refusal(Reason{}, "%s redirects the body to a URL without TLS", r.From.Redacted())
 	}

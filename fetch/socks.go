@@ -3,7 +3,6 @@ package fetch
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -145,16 +144,16 @@ func socks4(c net.Conn, request []byte) error {
 	}
 	var reply [8]byte
 	if _, err := io.ReadFull(c, reply[:]); err != nil {
-		return &Error{Code: ErrProtocol, Err: fmt.Errorf("reply of the proxy: %w", err)}
+		return ErrProtocol.Errorf("reply of the proxy: %w", err)
 	}
 	switch code := reply[1]; {
 	case reply[0] != 0:
-		return &Error{Code: ErrProtocol, Err: fmt.Errorf("not a SOCKS4 proxy: reply version %#02x", reply[0])}
+		return ErrProtocol.Errorf("not a SOCKS4 proxy: reply version %#02x", reply[0])
 	case code == 90:
 		return nil
 	case code == 92 || code == 93:
-		return &Error{Code: ErrAuth, Err: fmt.Errorf("the proxy rejected the user ID (code %d)", code)}
+		return ErrAuth.Errorf("the proxy rejected the user ID (code %d)", code)
 	default:
-		return &Error{Code: ErrNetwork, Err: fmt.Errorf("the proxy rejected the request (code %d)", code)}
+		return ErrNetwork.Errorf("the proxy rejected the request (code %d)", code)
 	}
 }

@@ -42,7 +42,7 @@ func Untrusted() *Options {
 }
 
 func within(limit time.Duration) Middleware {
-	late := &Error{Code: ErrNetwork, Err: fmt.Errorf("not finished within %v", limit)}
+	late := ErrNetwork.Errorf("not finished within %v", limit)
 	return func(next Driver) Driver {
 		return DriverFunc(func(ctx context.Context, req *Request) (*Response, error) {
 			ctx, cancel := context.WithTimeoutCause(ctx, limit, late)

@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"slices"
 
@@ -133,8 +132,8 @@ func (w *walk) yieldError(dir *Member, err error) bool {
 }
 
 func (w *walk) tooMany(m *Member) bool {
-	w.yield(m, asError(OpList.String(), m.URL, &Error{Code: ErrTooLarge,
-		Err: fmt.Errorf("more than %d listings", w.opts.MaxListings)}))
+	err := ErrTooLarge.Errorf("more than %d listings", w.opts.MaxListings)
+	w.yield(m, asError(OpList.String(), m.URL, err))
 	return false
 }
 

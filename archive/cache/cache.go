@@ -147,7 +147,7 @@ func (l *lookup) offline(next fetch.Driver) (*fetch.Response, error) {
 		l.Missing(l.req.URL)
 	}
 	if l.unused != "" {
-		return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("the cache has %s", l.unused)}
+		return nil, fetch.ErrNotFound.Errorf("the cache has %s", l.unused)
 	}
 	return nil, err
 }

@@ -84,7 +84,7 @@ func (o *Options) askOne(
 ) (*fetch.Response, error) {
 	u, err := gateURL(gate, req.URL)
 	if err != nil {
-		return nil, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("the TimeGate %s: %w", gate, err)}
+		return nil, fetch.ErrURL.Errorf("the TimeGate %s: %w", gate, err)
 	}
 	s := search{o: o, req: req, at: at, gate: u, url: u}
 	return s.run(ctx)

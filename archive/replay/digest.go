@@ -23,7 +23,7 @@ func (a *Archive) openDigest(
 	text := opts.SHA256[:min(len(opts.SHA256), 2*sha256.Size)]
 	decoded, err := hex.DecodeString(text)
 	if err != nil || len(decoded) != sha256.Size {
-		return nil, fail(fetch.ErrRequest, "not a SHA-256 in hexadecimal")
+		return nil, fetch.ErrRequest.Errorf("not a SHA-256 in hexadecimal")
 	}
 	sum := [sha256.Size]byte(decoded)
 	resp, err := a.openCaptureOf(ctx, req, sum, opts)
@@ -45,7 +45,7 @@ func (a *Archive) openDigest(
 	case !opts.Only:
 		return next.Open(ctx, req)
 	}
-	return nil, fail(fetch.ErrNotFound, "no content with the SHA-256 %x is in the archive", sum)
+	return nil, fetch.ErrNotFound.Errorf("no content with the SHA-256 %x is in the archive", sum)
 }
 
 // openCaptureOf returns the response of a capture of the URL whose content has a digest, or nil if there

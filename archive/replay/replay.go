@@ -180,13 +180,9 @@ func (a *Archive) open(
 
 func damagedError(err error) error {
 	if errors.Is(err, errMissingContent) {
-		return fail(fetch.ErrProtocol, "incomplete archive: %w", err)
+		return fetch.ErrProtocol.Errorf("incomplete archive: %w", err)
 	}
-	return fail(fetch.ErrProtocol, "damaged archive: %w", err)
-}
-
-func fail(code fetch.Code, format string, args ...any) error {
-	return &fetch.Error{Code: code, Err: fmt.Errorf(format, args...)}
+	return fetch.ErrProtocol.Errorf("damaged archive: %w", err)
 }
 
 func (a *Archive) openExchange(
@@ -221,7 +217,7 @@ func (a *Archive) openExchange(
 	case resp.Location != nil || req.Op == fetch.OpStat || resp.Kind == fetch.KindNone:
 		return resp, nil
 	case resp.Kind == fetch.KindSession && x.Content == "":
-		return nil, fail(fetch.ErrNotRetrievable, "a session cannot be replayed: %w", errors.ErrUnsupported)
+		return nil, fetch.ErrNotRetrievable.Errorf("a session cannot be replayed: %w", errors.ErrUnsupported)
 	case req.Op == fetch.OpList && resp.Kind != fetch.KindListing:
 		return nil, noListingError()
 	case isNotModified(req, &resp.Meta):
@@ -265,7 +261,7 @@ func (a *Archive) withContent(
 }
 
 func noListingError() error {
-	return fail(fetch.ErrNotRetrievable, "no listing was captured: %w", errors.ErrUnsupported)
+	return fetch.ErrNotRetrievable.Errorf("no listing was captured: %w", errors.ErrUnsupported)
 }
 
 // contentURL returns the URL of the content if it differs from requested, otherwise the zero URI.
@@ -395,7 +391,7 @@ func (a *Archive) openResource(
 }
 
 func truncatedError(rec *warc.Record) error {
-	return fail(fetch.ErrTruncated, "incomplete capture (%s)", rec.Incomplete())
+	return fetch.ErrTruncated.Errorf("incomplete capture (%s)", rec.Incomplete())
 }
 
 type body struct {

@@ -70,7 +70,7 @@ func (a *Archive) WithBody(req *fetch.Request) (*fetch.Request, error) {
 	}
 	begin, err := io.ReadAll(io.LimitReader(req.Body, maxBody+1))
 	if err != nil {
-		return nil, fail(fetch.ErrRequest, "read the request body: %w", err)
+		return nil, fetch.ErrRequest.Errorf("read the request body: %w", err)
 	}
 	dup := *req
 	content := io.Reader(bytes.NewReader(begin))

@@ -27,7 +27,7 @@ func (a *Archive) openWeb(
 ) (*fetch.Response, error) {
 	if req.Op == fetch.OpList {
 		scheme := req.URL.Scheme()
-		return nil, fail(fetch.ErrNotRetrievable, "%s has no listings: %w", scheme, errors.ErrUnsupported)
+		return nil, fetch.ErrNotRetrievable.Errorf("%s has no listings: %w", scheme, errors.ErrUnsupported)
 	}
 	a.web.Do(func() {
 		for i := range a.drivers {
@@ -222,7 +222,7 @@ func (b *webBody) Read(p []byte) (int, error) {
 	case b.cutOff != nil && (err == io.EOF || err == io.ErrUnexpectedEOF):
 		err = b.cutOff
 	case err == io.ErrUnexpectedEOF:
-		err = fail(fetch.ErrTruncated, "record ends before the content")
+		err = fetch.ErrTruncated.Errorf("record ends before the content")
 	case isDamage:
 		err = damagedError(err)
 	}

@@ -13,7 +13,6 @@ package member
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -175,9 +174,9 @@ func isDir(name string) bool { return name == "" || strings.HasSuffix(name, "/")
 
 func (a *archive) notFound(name string) error {
 	if isDir(name) {
-		return fail(fetch.ErrNotFound, "%s has no members below %q", a.url.Redacted(), name)
+		return fetch.ErrNotFound.Errorf("%s has no members below %q", a.url.Redacted(), name)
 	}
-	return fail(fetch.ErrNotFound, "%s has no member %q", a.url.Redacted(), name)
+	return fetch.ErrNotFound.Errorf("%s has no member %q", a.url.Redacted(), name)
 }
 
 // respond returns the response for a member. The caller sets Body, unless req requests only metadata.
@@ -189,9 +188,9 @@ func respond(req *fetch.Request, e fetch.Entry) (*fetch.Response, error) {
 	case fetch.OpGet, fetch.OpStat:
 		return resp, nil
 	case fetch.OpList:
-		return nil, fail(fetch.ErrNotRetrievable, "not a directory: %w", errors.ErrUnsupported)
+		return nil, fetch.ErrNotRetrievable.Errorf("not a directory: %w", errors.ErrUnsupported)
 	}
-	return nil, fail(fetch.ErrNotRetrievable, "members of archives have no sessions: %w",
+	return nil, fetch.ErrNotRetrievable.Errorf("members of archives have no sessions: %w",
 		errors.ErrUnsupported)
 }
 
@@ -216,15 +215,11 @@ func unmodified(req *fetch.Request, v fetch.Validator) error {
 	if !same || !req.Range.IsZero() {
 		return nil
 	}
-	return fail(fetch.ErrNotModified, "the member has not changed")
+	return fetch.ErrNotModified.Errorf("the member has not changed")
 }
 
 // unsupported returns the error for a member or an archive that cannot be read. It does not match
 // errors.ErrUnsupported, after which callers would try another operation.
 func unsupported(format string, args ...any) error {
-	return fail(fetch.ErrNotRetrievable, format, args...)
-}
-
-func fail(code fetch.Code, format string, args ...any) *fetch.Error {
-	return &fetch.Error{Code: code, Err: fmt.Errorf(format, args...)}
+	return fetch.ErrNotRetrievable.Errorf(format, args...)
 }

@@ -69,7 +69,7 @@ func (a *archive) findInTar(t *tar.Reader, name string, withContent bool) (found
 	}
 	switch {
 	case found == nil && inDir:
-		err := fail(fetch.ErrRefused, "it is a directory: %s", join(a.url, name+"/").Redacted())
+		err := fetch.ErrRefused.Errorf("it is a directory: %s", join(a.url, name+"/").Redacted())
 		err.Reason.Kind = fetch.ReasonDirectory
 		return nil, err
 	case found == nil:
@@ -110,7 +110,7 @@ func (r *lastOfName) Read(p []byte) (int, error) {
 			return n, err // io.EOF at the end
 		}
 		if tarName(h) == r.name {
-			err := fail(fetch.ErrProtocol, "a later member has the name %q too", r.name)
+			err := fetch.ErrProtocol.Errorf("a later member has the name %q too", r.name)
 			err.Hint = hintWhole
 			return n, err
 		}
@@ -141,7 +141,7 @@ type limited struct {
 func (l *limited) Read(p []byte) (int, error) {
 	n, err := l.r.Read(p)
 	if l.got += int64(n); l.limit > 0 && l.got > l.limit {
-		return 0, fail(fetch.ErrTooLarge, "more than %d decompressed bytes", l.limit)
+		return 0, fetch.ErrTooLarge.Errorf("more than %d decompressed bytes", l.limit)
 	}
 	return n, err
 }

@@ -81,7 +81,7 @@ func find(files []*zip.File, name string) (found *zip.File, err error) {
 			continue
 		}
 		if found != nil {
-			return nil, fail(fetch.ErrProtocol, "several members have the name %q", name)
+			return nil, fetch.ErrProtocol.Errorf("several members have the name %q", name)
 		}
 		found = f
 	}
@@ -190,7 +190,7 @@ func (a *archive) random() (io.ReaderAt, int64, error) {
 			return bytes.NewReader(whole), int64(len(whole)), nil
 		}
 	}
-	err := fail(fetch.ErrNotRetrievable,
+	err := fetch.ErrNotRetrievable.Errorf(
 		"the server has no ranges, which a zip file of more than %d bytes takes", maxWhole)
 	err.Hint = hintWhole
 	return nil, 0, err
@@ -204,7 +204,7 @@ type budget struct {
 
 func (b *budget) ReadAt(p []byte, offset int64) (int, error) {
 	if int64(len(p)) > b.left {
-		return 0, fail(fetch.ErrTooLarge, "the directory of the zip file is longer than stated")
+		return 0, fetch.ErrTooLarge.Errorf("the directory of the zip file is longer than stated")
 	}
 	b.left -= int64(len(p))
 	return b.r.ReadAt(p, offset)
@@ -259,7 +259,7 @@ func checkEnd(r io.ReaderAt, size int64) (int64, error) {
 	}
 	switch {
 	case length > maxDirectory:
-		err := fail(fetch.ErrTooLarge, "the directory of the zip file has %d bytes, more than %d", length,
+		err := fetch.ErrTooLarge.Errorf("the directory of the zip file has %d bytes, more than %d", length,
 			maxDirectory)
 		err.Hint = hintWhole
 		return 0, err
@@ -321,7 +321,8 @@ func checkOverlap(files []*zip.File, size int64) error {
 	left := uint64(size)
 	for _, f := range files {
 		if f.CompressedSize64 > left {
-			return fail(fetch.ErrProtocol, "the members of the zip file overlap, or are longer than the file")
+			return fetch.ErrProtocol.Errorf(
+				"the members of the zip file overlap, or are longer than the file")
 		}
 		left -= f.CompressedSize64
 	}

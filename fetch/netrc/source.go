@@ -125,7 +125,7 @@ func (s *Source) load() (file, error) {
 	defer f.Close()
 	entries, err := parse(f)
 	if err != nil {
-		return nil, &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s: %w", s.path, err)}
+		return nil, fetch.ErrFile.Errorf("%s: %w", s.path, err)
 	}
 	if s.optional {
 		s.warning, s.exposed = private(f)
