@@ -123,61 +123,39 @@ const (
 	ErrInterrupted    Code = "interrupted"
 )
 
+var codeTexts = map[Code]string{
+	ErrURL:            "malformed URL",
+	ErrRequest:        "malformed request",
+	ErrScheme:         "no driver for scheme",
+	ErrNoServer:       "no server specified",
+	ErrNotRetrievable: "not retrievable",
+	ErrInteractive:    "URL names an interactive service",
+	ErrNeedSearch:     "URL names an index: search words needed",
+	ErrNeedForm:       "URL names a form: answers needed",
+	ErrPolicy:         "refused by policy",
+	ErrNetwork:        "network failure",
+	ErrTLS:            "TLS failure",
+	ErrAuth:           "authentication failed",
+	ErrNotFound:       "not found",
+	ErrRefused:        "refused by server",
+	ErrBusy:           "server busy",
+	ErrServer:         "server failure",
+	ErrProtocol:       "protocol violation",
+	ErrRedirect:       "bad redirect",
+	ErrRange:          "range not satisfiable",
+	ErrNotModified:    "not modified",
+	ErrTruncated:      "transfer incomplete",
+	ErrChanged:        "resource changed",
+	ErrChecksum:       "checksum mismatch",
+	ErrTooLarge:       "larger than the limit",
+	ErrFile:           "local file failure",
+	ErrInterrupted:    "interrupted",
+}
+
 // Error returns the code in words.
 func (c Code) Error() string {
-	switch c {
-	case ErrURL:
-		return "malformed URL"
-	case ErrRequest:
-		return "malformed request"
-	case ErrScheme:
-		return "no driver for scheme"
-	case ErrNoServer:
-		return "no server specified"
-	case ErrNotRetrievable:
-		return "not retrievable"
-	case ErrInteractive:
-		return "URL names an interactive service"
-	case ErrNeedSearch:
-		return "URL names an index: search words needed"
-	case ErrNeedForm:
-		return "URL names a form: answers needed"
-	case ErrPolicy:
-		return "refused by policy"
-	case ErrNetwork:
-		return "network failure"
-	case ErrTLS:
-		return "TLS failure"
-	case ErrAuth:
-		return "authentication failed"
-	case ErrNotFound:
-		return "not found"
-	case ErrRefused:
-		return "refused by server"
-	case ErrBusy:
-		return "server busy"
-	case ErrServer:
-		return "server failure"
-	case ErrProtocol:
-		return "protocol violation"
-	case ErrRedirect:
-		return "bad redirect"
-	case ErrRange:
-		return "range not satisfiable"
-	case ErrNotModified:
-		return "not modified"
-	case ErrTruncated:
-		return "transfer incomplete"
-	case ErrChanged:
-		return "resource changed"
-	case ErrChecksum:
-		return "checksum mismatch"
-	case ErrTooLarge:
-		return "larger than the limit"
-	case ErrFile:
-		return "local file failure"
-	case ErrInterrupted:
-		return "interrupted"
+	if text, ok := codeTexts[c]; ok {
+		return text
 	}
 	return string(c)
 }

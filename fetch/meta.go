@@ -126,21 +126,14 @@ const (
 	EntryError                    // an error that the server put into the listing
 )
 
+var entryKinds = [...]string{"object", "listing", "search", "session", "text", "error"}
+
 // String returns "object", "listing", "search", "session", "text" or "error".
 func (k EntryKind) String() string {
-	switch k {
-	case EntryListing:
-		return "listing"
-	case EntrySearch:
-		return "search"
-	case EntrySession:
-		return "session"
-	case EntryText:
-		return "text"
-	case EntryError:
-		return "error"
+	if int(k) >= len(entryKinds) {
+		return entryKinds[EntryObject]
 	}
-	return "object"
+	return entryKinds[k]
 }
 
 // A Terminal controls the terminal of a Session. The ReadWriteCloser of a Session implements it if

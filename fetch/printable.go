@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -19,7 +20,7 @@ func Printable(s string) string {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r == utf8.RuneError && n <= 1:
-			writeHex(&b, `\x`, uint32(s[i]), 2)
+			fmt.Fprintf(&b, `\x%02x`, s[i])
 			n = 1
 		case !unprintable(r) || r == utf8.RuneError:
 			b.WriteString(s[i : i+n])
@@ -30,11 +31,11 @@ func Printable(s string) string {
 		case r == '\t':
 			b.WriteString(`\t`)
 		case r < 0x80:
-			writeHex(&b, `\x`, uint32(r), 2)
+			fmt.Fprintf(&b, `\x%02x`, r)
 		case r < 0x10000:
-			writeHex(&b, `\u`, uint32(r), 4)
+			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
-			writeHex(&b, `\U`, uint32(r), 8)
+			fmt.Fprintf(&b, `\U%08x`, r)
 		}
 		i += n
 	}
@@ -49,12 +50,4 @@ func unprintable(r rune) bool {
 	}
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' ||
 		r == utf8.RuneError
-}
-
-func writeHex(b *strings.Builder, prefix string, v uint32, digits int) {
-	const hex = "0123456789abcdef"
-	b.WriteString(prefix)
-	for shift := (digits - 1) * 4; shift >= 0; shift -= 4 {
-		b.WriteByte(hex[v>>uint(shift)&15])
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/textproto"
+	"slices"
 	"time"
 
 	"github.com/urlget/urlget/fetch/uri"
@@ -20,19 +21,14 @@ const (
 	OpDial           // start a session; Body is an io.ReadWriteCloser
 )
 
+var ops = [...]string{"get", "stat", "list", "dial"}
+
 // String returns the name of the operation, as in Error.Op.
 func (op Op) String() string {
-	switch op {
-	case OpGet:
-		return "get"
-	case OpStat:
-		return "stat"
-	case OpList:
-		return "list"
-	case OpDial:
-		return "dial"
+	if op > OpDial {
+		return "op?"
 	}
-	return "op?"
+	return ops[op]
 }
 
 // MarshalText implements [encoding.TextMarshaler]. It returns the same text as String.
@@ -45,13 +41,12 @@ func (op Op) MarshalText() ([]byte, error) {
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (op *Op) UnmarshalText(text []byte) error {
-	for known := OpGet; known <= OpDial; known++ {
-		if known.String() == string(text) {
-			*op = known
-			return nil
-		}
+	i := slices.Index(ops[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("driver: unknown operation %q", text)
 	}
-	return fmt.Errorf("driver: unknown operation %q", text)
+	*op = Op(i)
+	return nil
 }
 
 // A Request is one operation on one URL. Drivers must not modify it.

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"mime/multipart"
 	"net/textproto"
 	"os"
@@ -99,9 +100,7 @@ func (b *Body) SetBody(req *fetch.Request) {
 	req.Body, req.ContentLength = nil, b.size
 	req.GetBody = func() (io.ReadCloser, error) { return &reader{left: b.pieces}, nil }
 	header := make(textproto.MIMEHeader, len(req.Header)+1)
-	for name, values := range req.Header {
-		header[name] = values
-	}
+	maps.Copy(header, req.Header)
 	header.Set("Content-Type", "multipart/form-data; boundary="+b.boundary)
 	req.Header = header
 }
