@@ -1,6 +1,9 @@
 package template
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 type escape int
 
@@ -54,18 +57,15 @@ func harmless(u string) bool {
 // percent encodes characters that are invalid in a URL (RFC 3986, section 2). If whole is true, it
 // keeps delimiters and existing escapes.
 func percent(text string, whole bool) string {
-	const hex = "0123456789abcdef"
 	var b strings.Builder
 	for i := range len(text) {
 		c := text[i]
 		kept := strings.IndexByte("!#$&*+,/:;=?@[]", c) >= 0 || c == '%' && escaped(text[i:])
 		if unreserved(c) || whole && kept {
 			b.WriteByte(c)
-			continue
+		} else {
+			fmt.Fprintf(&b, "%%%02x", c)
 		}
-		b.WriteByte('%')
-		b.WriteByte(hex[c>>4])
-		b.WriteByte(hex[c&15])
 	}
 	return b.String()
 }

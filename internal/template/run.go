@@ -13,8 +13,6 @@ import (
 // needs only the names.
 var functions = map[string]any{"eq": true, "not": true, "or": true, "slice": true}
 
-func valueOf(data any) reflect.Value { return reflect.ValueOf(data) }
-
 func (s *Set) walk(w io.Writer, node parse.Node, dot reflect.Value) error {
 	switch n := node.(type) {
 	case *parse.ListNode:
@@ -118,7 +116,7 @@ func evaluate(p *parse.PipeNode, dot reflect.Value) (reflect.Value, error) {
 func call(name string, a, b reflect.Value) (reflect.Value, error) {
 	switch name {
 	case "not":
-		return valueOf(!truth(a)), nil
+		return reflect.ValueOf(!truth(a)), nil
 	case "or":
 		if truth(a) {
 			return a, nil
@@ -130,14 +128,14 @@ func call(name string, a, b reflect.Value) (reflect.Value, error) {
 			return a, err
 		}
 		y, err := printed(b)
-		return valueOf(x == y), err
+		return reflect.ValueOf(x == y), err
 	case "slice":
 		text, err := printed(a)
 		if err != nil {
 			return a, err
 		}
 		if from := b.Int(); from >= 0 && from <= int64(len(text)) {
-			return valueOf(text[from:]), nil
+			return reflect.ValueOf(text[from:]), nil
 		}
 		return a, errors.New("out of range")
 	}
@@ -147,9 +145,9 @@ func call(name string, a, b reflect.Value) (reflect.Value, error) {
 func operand(node parse.Node, dot reflect.Value) (reflect.Value, error) {
 	switch n := node.(type) {
 	case *parse.StringNode:
-		return valueOf(n.Text), nil
+		return reflect.ValueOf(n.Text), nil
 	case *parse.NumberNode:
-		return valueOf(n.Int64), nil
+		return reflect.ValueOf(n.Int64), nil
 	case *parse.FieldNode:
 		for _, name := range n.Ident {
 			v := indirect(dot)

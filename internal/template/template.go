@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"reflect"
 	"text/template/parse"
 )
 
@@ -74,5 +75,5 @@ func (s *Set) Execute(w io.Writer, name string, data any) error {
 	if tree == nil {
 		return fmt.Errorf("unknown template %q", name)
 	}
-	return s.walk(w, tree.Root, valueOf(data))
+	return s.walk(w, tree.Root, reflect.ValueOf(data))
 }
