@@ -22,6 +22,7 @@ import (
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/bounded"
 )
 
 // Format is the URL of the specification for these records, for the conformsTo field of warcinfo
@@ -53,14 +54,14 @@ type Capture struct {
 	cache  bool // see ForCache
 	secret []byte
 	once   sync.Once
-	hosts  *hosts
+	hosts  *bounded.Set[string] // the addresses of hosts that are recorded
 }
 
 // New returns a Capture that writes to w. For payloads in seen, which may be nil, it writes revisit
 // records. If failed is not nil, it is called once, for the first write error. No records are
 // written after that.
 func New(w *warc.Writer, seen *Seen, failed func(error)) *Capture {
-	return &Capture{w: w, seen: seen, failed: failed, hosts: newHosts()}
+	return &Capture{w: w, seen: seen, failed: failed, hosts: bounded.NewSet[string](maxSeen)}
 }
 
 // ForCache omits what a cache does not store: responses of HTTP with the directive no-store (RFC 9111,
@@ -89,7 +90,7 @@ func (c *Capture) Record(ctx context.Context, req *fetch.Request) *fetch.Recordi
 	}
 	x := &fetch.Recording{Lookup: r.addLookup, Peer: r.peer, End: r.end}
 	if httprecord.InScheme(req.URL.Scheme()) {
-		r.http = &messages{conns: make(map[int][]*message)}
+		r.http = make(messages)
 		x.Sent, x.Received = r.sentHTTP, r.receivedHTTP
 		x.Response = func(resp *fetch.Response) {
 			r.mu.Lock()
@@ -164,7 +165,7 @@ type recording struct {
 	mu      sync.Mutex // protects the fields below
 	peers   map[int]peer
 	addrs   []netip.Addr   // addresses of the URL's host, if it was looked up
-	http    *messages      // nil for other schemes, which use transfer
+	http    messages       // nil for other schemes, which use transfer
 	from    *fetch.Capture // of the archive that the response comes from; nil if it comes from a server
 	revisit bool           // the content was already known
 	variant *fetch.Variant // of the next request of HTTP
@@ -259,9 +260,7 @@ func (r *recording) end(err error) {
 			d.Block.Close()
 		}
 		r.content.Close()
-		if r.http != nil {
-			r.http.close()
-		}
+		r.http.close()
 	}()
 	if host := r.dnsRecord(); host != nil {
 		drafts = append(drafts, host)

@@ -27,9 +27,7 @@ const maxHead = 512 << 10
 
 // messages are the messages of an HTTP exchange, by connection. An exchange may need several
 // requests, for example a second one with credentials.
-type messages struct {
-	conns map[int][]*message
-}
+type messages map[int][]*message
 
 type message struct {
 	request, response *warc.Spool // response is nil until bytes are received
@@ -125,8 +123,8 @@ func headEnd(b []byte, from int) int {
 	}
 }
 
-func (m *messages) close() {
-	for _, list := range m.conns {
+func (m messages) close() {
+	for _, list := range m {
 		for _, msg := range list {
 			msg.request.Close()
 			msg.response.Close()
@@ -137,10 +135,10 @@ func (m *messages) close() {
 func (r *recording) sentHTTP(conn int, p []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := r.http.conns[conn]
+	list := r.http[conn]
 	if len(list) == 0 || list[len(list)-1].response != nil && beginsRequest(p) {
 		list = append(list, &message{request: r.w.NewSpool(), variant: r.variant})
-		r.http.conns[conn] = list
+		r.http[conn] = list
 	}
 	list[len(list)-1].request.Write(p)
 }
@@ -158,7 +156,7 @@ func beginsRequest(p []byte) bool {
 func (r *recording) receivedHTTP(conn int, p []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := r.http.conns[conn]
+	list := r.http[conn]
 	if len(list) == 0 {
 		return // no request was sent
 	}
@@ -171,7 +169,7 @@ func (r *recording) httpRecords(err error) []*warc.Draft {
 	var list []*warc.Draft
 	now := r.begin
 	defer func() { r.begin = now }()
-	for _, conn := range slices.Sorted(maps.Keys(r.http.conns)) {
+	for _, conn := range slices.Sorted(maps.Keys(r.http)) {
 		r.begin = now
 		if conn == 0 && r.cache { // without a connection, because it was replayed
 			continue
@@ -179,7 +177,7 @@ func (r *recording) httpRecords(err error) []*warc.Draft {
 		if conn == 0 && r.from != nil {
 			r.begin = r.from.Time
 		}
-		for _, m := range r.http.conns[conn] {
+		for _, m := range r.http[conn] {
 			if m.response == nil {
 				continue // a failure is recorded by end
 			}

@@ -226,24 +226,6 @@ func truncationReason(err error) string {
 	return "disconnect"
 }
 
-// hosts are the host addresses that are already recorded, at most maxSeen.
-type hosts struct {
-	mu   sync.Mutex
-	seen map[string]bool
-}
-
-func newHosts() *hosts { return &hosts{seen: make(map[string]bool)} }
-
-func (h *hosts) add(host string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.seen[host] || len(h.seen) >= maxSeen {
-		return false
-	}
-	h.seen[host] = true
-	return true
-}
-
 const maxAddrs = 64
 
 // addLookup records the result of a host lookup. Lookups of other hosts, such as proxies, are
@@ -265,7 +247,7 @@ func (r *recording) dnsRecord() *warc.Draft {
 	fmt.Fprintf(&text, "%s\r\n", r.begin.UTC().Format("20060102150405"))
 	for _, a := range r.addrs {
 		a = a.Unmap().WithZone("")
-		known = !r.hosts.add(host+" "+a.String()) && known
+		known = !r.hosts.Add(host+" "+a.String()) && known
 		kind := "A"
 		if a.Is6() {
 			kind = "AAAA"
