@@ -113,7 +113,7 @@ func TestPartDescription(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.ContentType != "image/png" || p.Name != "é.png" || p.ContentID != "a@b" || !p.Attachment || p.Depth != 1 {
+	if p.ContentType != "image/png" || p.Name != "é.png" || p.ContentID != "a@b" || !p.Attachment {
 		t.Errorf("got %+v", p)
 	}
 	if p, err := OpenContentID(strings.NewReader(m), "a@b"); err != nil || p.Number != 2 {
@@ -170,7 +170,7 @@ func FuzzParts(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			n, err := io.Copy(io.Discard, p.Raw())
+			n, err := io.Copy(io.Discard, p.raw)
 			if err != nil {
 				t.Fatal(err)
 			}

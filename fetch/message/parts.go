@@ -28,7 +28,6 @@ var ErrNoPart = errors.New("no such part")
 // one part.
 type Part struct {
 	Number      int // from 1
-	Depth       int // multiparts around it
 	Header      textproto.MIMEHeader
 	ContentType string            // in lower case; "text/plain" if the header has none
 	Params      map[string]string // of the content type
@@ -40,11 +39,9 @@ type Part struct {
 	raw         io.Reader
 }
 
-// Raw returns the encoded content. It can be read once, and only until the next part is requested.
-func (p *Part) Raw() io.Reader { return p.raw }
-
-// Body returns the content of Raw, decoded from base64, quoted-printable, uuencode or yEnc. In base64
-// and uuencode it skips lines that are not encoded, because mailing lists append such lines.
+// Body returns the content, decoded from base64, quoted-printable, uuencode or yEnc. It can be read once,
+// and only until the next part is requested. In base64 and uuencode it skips lines that are not encoded,
+// because mailing lists append such lines.
 func (p *Part) Body() io.Reader {
 	return decodeTransfer(p.Header.Get("Content-Transfer-Encoding"), p.raw)
 }
@@ -205,7 +202,7 @@ func (w *walker) beginsHeader(top bool) bool {
 
 // part returns the part after the header h. If h begins a multipart, it opens that and returns nil.
 func (w *walker) part(h textproto.MIMEHeader) *Part {
-	p := &Part{Header: h, Depth: len(w.bounds)}
+	p := &Part{Header: h}
 	p.ContentType, p.Params = parseType(h.Get("Content-Type"), "text/plain")
 	if n := len(w.bounds); n > 0 {
 		p.alternative = w.bounds[n-1].alternative

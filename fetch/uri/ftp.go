@@ -80,10 +80,6 @@ func parseTypeCode(code string) (typ byte, form string, ok bool) {
 	return typ, form, ok
 }
 
-// IsDir reports whether the URL names a directory: by type "d" (RFC 1738) or by a final slash (RFC
-// 1630).
-func (f FTP) IsDir() bool { return f.Type == 'd' || f.Name == "" }
-
 // URI returns f as a URL. CWD and Name are names and not patterns, so asterisks in them are
 // encoded. URI fails if Host is not a host, or if Type and Form are not a type code.
 func (f FTP) URI() (URI, error) {

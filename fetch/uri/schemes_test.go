@@ -170,15 +170,12 @@ func TestGopherRawForm(t *testing.T) {
 	}
 }
 
-func TestIsDirIsLocalIsDocument(t *testing.T) {
+func TestIsLocalIsDocument(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name      string
 		got, want bool
 	}{
-		{"final slash", FTP{CWD: []string{"a"}}.IsDir(), true},
-		{"type d", FTP{Name: "a", Type: 'd'}.IsDir(), true},
-		{"file", FTP{Name: "a", Type: 'i'}.IsDir(), false},
 		{"no host", File{}.IsLocal(), true},
 		{"localhost", File{Host: "localhost"}.IsLocal(), true},
 		{"other host", File{Host: "h"}.IsLocal(), false},

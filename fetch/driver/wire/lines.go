@@ -87,9 +87,6 @@ func (l *Lines) WriteTo(w io.Writer) (int64, error) {
 // request.
 func (l *Lines) Buffered() int { return l.r.Buffered() }
 
-// Conn returns the underlying connection.
-func (l *Lines) Conn() net.Conn { return l.conn }
-
 // Err returns the error that broke the conversation, or nil if it can continue.
 func (l *Lines) Err() error { return l.err }
 
