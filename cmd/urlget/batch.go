@@ -16,13 +16,7 @@ import (
 )
 
 // A verb is what a command does with each URL.
-type verb interface {
-	do(ctx context.Context, t *task) outcome
-}
-
-type verbFunc func(ctx context.Context, t *task) outcome
-
-func (f verbFunc) do(ctx context.Context, t *task) outcome { return f(ctx, t) }
+type verb func(ctx context.Context, t *task) outcome
 
 // A batch holds the URLs of one run: the arguments, the lines of the input file, and the matches of
 // patterns. It is the source of the scheduler's tasks.
@@ -218,7 +212,7 @@ func (b *batch) schedule(t *task) schedule.Task {
 		}
 		limited, cancel := b.withMaxTime(ctx)
 		defer cancel()
-		out := b.verb.do(limited, t)
+		out := b.verb(limited, t)
 		if t.pattern {
 			b.patterns.end()
 		}
@@ -277,7 +271,7 @@ func (b *batch) match(ctx context.Context, t *task, j *job.Job) error {
 		return nil
 	}
 	if b.jobs.serial() {
-		e := b.verb.do(ctx, &task{Job: j, batch: b, number: t.number, pos: t.pos})
+		e := b.verb(ctx, &task{Job: j, batch: b, number: t.number, pos: t.pos})
 		if e.res != nil {
 			b.quota.received.Add(e.res.Received)
 		}

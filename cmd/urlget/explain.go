@@ -34,7 +34,8 @@ func runExplain(p *program, cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return b.run(ctx, &explainer{p.opts, p.net, b.jobs.client, p.rep.std.out, b.source.args, b.template})
+	x := &explainer{p.opts, p.net, b.jobs.client, p.rep.std.out, b.source.args, b.template}
+	return b.run(ctx, func(_ context.Context, t *task) outcome { return failed(x.explain(t.Job)) })
 }
 
 // An explainer prints the plan for a URL. Nothing is sent.
@@ -46,8 +47,6 @@ type explainer struct {
 	args     []string
 	template *template
 }
-
-func (x *explainer) do(_ context.Context, t *task) outcome { return failed(x.explain(t.Job)) }
 
 // An explanation is the plan that explain prints for a URL.
 type explanation struct {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
-	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
@@ -63,7 +62,7 @@ func runGet(p *program, cmd *cobra.Command, args []string) error {
 		t := &tree{p.opts, p.rep, b.jobs}
 		return t.mirror(ctx, seeds)
 	}
-	return b.runSaving(ctx, g)
+	return b.runSaving(ctx, g.do)
 }
 
 // A getter saves a document, prints a listing or attaches a session.
@@ -98,13 +97,7 @@ func (g *getter) do(ctx context.Context, t *task) outcome {
 	if out, done := g.withoutJob(ctx, t); done {
 		return out
 	}
-	var res *job.Result
-	for again := true; again; again = g.jobs.net.dialog.fillIn(ctx, t.Job, res.Err) {
-		shown := g.jobs.begin(t.Job)
-		res = g.jobs.runner.Run(tty.Following(ctx, shown), t.Job, g.jobs.hooks(ctx, t, shown, g.response))
-		shown.End()
-	}
-	return g.outcome(ctx, t, res)
+	return g.outcome(ctx, t, g.jobs.retrieve(ctx, t, g.response))
 }
 
 // withoutJob handles a task that needs no job, or more than one, and reports whether it did.
@@ -179,7 +172,7 @@ func (g *getter) report(j *job.Job, res *job.Result) {
 	if res.Outcome == job.Skipped && g.opts.Output.Document != "" {
 		rep.exit.failed(-1, exitExists) // as wget does
 	}
-	rep.tally.add(res)
+	rep.tally.count(res.Outcome, res.Received)
 	silent := g.opts.Report.Quiet || out.stream == "-"
 	if res.Outcome == job.Saved && g.opts.Output.SHA256 && rep.events == nil && silent {
 		fmt.Fprintf(rep.con.Prose(), "%s: %s%s\n", res.URL, sizeText(res.Size), rep.digestText(res))

@@ -64,6 +64,18 @@ func (x *jobs) retrievable(scheme string) bool {
 	return ok && s.Can(fetch.OpGet)
 }
 
+// retrieve runs the job of a task, and again for each form that the user fills in.
+func (x *jobs) retrieve(ctx context.Context, t *task, do responseFunc) *job.Result {
+	for {
+		shown := x.begin(t.Job)
+		res := x.runner.Run(tty.Following(ctx, shown), t.Job, x.hooks(ctx, t, shown, do))
+		shown.End()
+		if !x.net.dialog.fillIn(ctx, t.Job, res.Err) {
+			return res
+		}
+	}
+}
+
 func (x *jobs) begin(j *job.Job) *tty.Transfer {
 	shown := x.rep.con.Begin(x.barName(j, nil))
 	shown.Retrieves(j.URL.Redacted())

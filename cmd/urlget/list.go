@@ -17,7 +17,6 @@ import (
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
-	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
@@ -41,34 +40,27 @@ func runList(p *program, cmd *cobra.Command, args []string) error {
 		return p.listRemote(ctx, b.source.args)
 	}
 	if p.opts.Listing.Recursive {
-		return b.run(ctx, verbFunc(func(ctx context.Context, t *task) outcome {
+		return b.run(ctx, func(ctx context.Context, t *task) outcome {
 			return failed(listTree(ctx, b.jobs.client, p.rep, t.Job))
-		}))
+		})
 	}
 	ignore := func(*job.Job, *fetch.Response) error { return nil } // the hook for listings prints it
-	return b.run(ctx, &printer{p.rep, b.jobs, ignore})
+	return b.run(ctx, b.jobs.printing(ignore))
 }
 
-type printer struct {
-	rep      *reporter
-	jobs     *jobs
-	response responseFunc
-}
-
-func (l *printer) do(ctx context.Context, t *task) outcome {
-	var res *job.Result
-	for again := true; again; again = l.jobs.net.dialog.fillIn(ctx, t.Job, res.Err) {
-		shown := l.jobs.begin(t.Job)
-		res = l.jobs.runner.Run(tty.Following(ctx, shown), t.Job, l.jobs.hooks(ctx, t, shown, l.response))
-		shown.End()
+// printing returns the verb that prints listings, and passes responses to do.
+func (x *jobs) printing(do responseFunc) verb {
+	return func(ctx context.Context, t *task) outcome {
+		res := x.retrieve(ctx, t, do)
+		if res.Outcome == job.Listed {
+			x.rep.write(render.End(res.Event("")))
+		}
+		var e *fetch.Error
+		if errors.As(res.Err, &e) && e.Code == fetch.ErrNotRetrievable && e.Hint == "" {
+			e.Hint = "urlget cat prints the content, and urlget stat the metadata"
+		}
+		return failed(res.Err)
 	}
-	if res.Outcome == job.Listed {
-		l.rep.write(render.End(res.Event("")))
-	}
-	if e := (*fetch.Error)(nil); errors.As(res.Err, &e) && e.Code == fetch.ErrNotRetrievable && e.Hint == "" {
-		e.Hint = "urlget cat prints the content, and urlget stat the metadata"
-	}
-	return failed(res.Err)
 }
 
 // printListing prints the entries of a listing or, if it has none, its text.

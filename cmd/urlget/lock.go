@@ -64,14 +64,14 @@ func runLock(p *program, cmd *cobra.Command, args []string) (err error) {
 	l := &locker{p.opts, p.rep, b.jobs, how.locks, &download.LockWriter{W: p.rep.std.out}}
 	switch {
 	case o.Check:
-		return b.runSaving(ctx, verbFunc(l.check))
+		return b.runSaving(ctx, l.check)
 	case o.Update:
-		if err := b.runSaving(ctx, verbFunc(l.update)); err != nil || cmd.Context().Err() != nil {
+		if err := b.runSaving(ctx, l.update); err != nil || cmd.Context().Err() != nil {
 			return err
 		}
 		return how.locks.rewrite()
 	}
-	if err := b.runSaving(ctx, verbFunc(l.write)); err != nil {
+	if err := b.runSaving(ctx, l.write); err != nil {
 		return err
 	}
 	return failure.File(l.out.Write(nil)) // there may be no lines
@@ -113,7 +113,7 @@ func (k *locker) write(ctx context.Context, t *task) outcome {
 				k.rep.fail(t.URL.Redacted(), failure.File(err))
 				continue
 			}
-			k.rep.tally.add(&job.Result{Outcome: locked, Received: line.Size})
+			k.rep.tally.count(locked, line.Size)
 		}
 	}
 	return e
@@ -308,7 +308,7 @@ func (k *locker) reportLock(t *task, res *job.Result, changed string) {
 			k.rep.say("%s is unchanged: %s", fetch.Printable(name), t.URL.Redacted())
 		}
 	}
-	k.rep.tally.add(res)
+	k.rep.tally.count(res.Outcome, res.Received)
 	k.rep.emit(render.End(ev))
 }
 

@@ -70,7 +70,7 @@ func (r *reporter) interrupted(number int, pos, subject, dir string, e outcome) 
 		name = filepath.Join(dir, filepath.FromSlash(e.res.Unfinished))
 	}
 	if e.kept != "" {
-		r.tally.keep()
+		r.tally.kept.Store(true)
 		name += ": " + e.kept
 	}
 	io.WriteString(r.con.Prose(), "interrupted "+fetch.Printable(name)+"\n")

@@ -23,7 +23,7 @@ func runStat(p *program, cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return b.run(ctx, &printer{p.rep, b.jobs, p.rep.printMeta})
+	return b.run(ctx, b.jobs.printing(p.rep.printMeta))
 }
 
 func (r *reporter) printMeta(j *job.Job, resp *fetch.Response) error {

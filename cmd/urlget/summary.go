@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
@@ -20,10 +21,8 @@ type tally struct {
 	outcomes map[job.Outcome]int
 	bytes    int64 // transferred
 	failures []string
-	kept     bool // an interrupted transfer can be resumed
+	kept     atomic.Bool // an interrupted transfer can be resumed
 }
-
-func (t *tally) add(res *job.Result) { t.count(res.Outcome, res.Received) }
 
 // count counts an outcome and the bytes of its transfer.
 func (t *tally) count(o job.Outcome, bytes int64) {
@@ -51,19 +50,6 @@ func (t *tally) fail(subject string) {
 	if len(t.failures) < maxFailures {
 		t.failures = append(t.failures, subject)
 	}
-}
-
-func (t *tally) keep() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.kept = true
-}
-
-// keeps reports whether an interrupted transfer can be resumed.
-func (t *tally) keeps() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.kept
 }
 
 // savesAll reports whether files were saved, and no listing was printed.

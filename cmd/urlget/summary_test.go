@@ -11,14 +11,14 @@ import (
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	var one, many tally
-	one.add(&job.Result{Outcome: job.Saved, Received: 10})
+	one.count(job.Saved, 10)
 	if got := one.summary(time.Second, false, 2); got != "" {
 		t.Errorf("of one: %q", got)
 	}
 	for range 3 {
-		many.add(&job.Result{Outcome: job.Saved, Received: 1 << 20})
+		many.count(job.Saved, 1<<20)
 	}
-	many.add(&job.Result{Outcome: job.Unchanged})
+	many.count(job.Unchanged, 0)
 	for range maxFailures + 2 {
 		many.fail("http://h/\x1b")
 	}

@@ -133,11 +133,7 @@ func (t *tree) mirrorOptions(seeds []seed) (*mirror.Options, error) {
 func (t *tree) summarize(report *mirror.Report, err error, took time.Duration) {
 	t.rep.tally.addBytes(report.Received)
 	for _, k := range report.Kept {
-		files := "1 file"
-		if k.Files != 1 {
-			files = fmt.Sprintf("%d files", k.Files)
-		}
-		t.rep.say("kept %s of %s: %s", files, k.URL, k.Reason)
+		t.rep.say("kept %s of %s: %s", quantity(k.Files, "file"), k.URL, k.Reason)
 	}
 	if t.opts.Report.Quiet || t.opts.Report.JSON {
 		return
@@ -250,7 +246,7 @@ func (t *tree) reportVisit(e mirror.Event, pos string, number int) {
 	} else if t.opts.Report.Verbose && e.Err == nil && e.Outcome != job.Saved && e.Outcome != job.Listed {
 		t.rep.say("%s: %s", url, strings.ReplaceAll(string(e.Outcome), "_", " "))
 	}
-	t.rep.tally.add(&job.Result{Outcome: e.Outcome})
+	t.rep.tally.count(e.Outcome, 0)
 }
 
 // reportRename reports a file that was saved and has made way for a directory since.

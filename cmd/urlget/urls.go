@@ -164,7 +164,7 @@ func (b *batch) runSaving(ctx context.Context, v verb) error {
 	if b.rep.tally.savesAll() {
 		b.rep.sayNothingPrinted()
 	}
-	if ctx.Err() != nil && (b.source.list != nil || len(b.source.args) > 1 || b.rep.tally.keeps()) {
+	if ctx.Err() != nil && (b.source.list != nil || len(b.source.args) > 1 || b.rep.tally.kept.Load()) {
 		b.rep.say("%s", b.resumeHint())
 	}
 	return err
