@@ -37,7 +37,7 @@ func withoutReplacedLogin(o *flags.Options, u uri.URI) uri.URI {
 // netrc file, terminal. The client itself tries the URL first.
 func (n *network) credentials() fetch.Credentials {
 	s := n.opts
-	flags := &flagLogin{logins: &n.logins}
+	flags := &flagLogin{logins: &n.logins, passwords: make(map[uri.Origin]string)}
 	chain := []fetch.Credentials{flags}
 	if n.config.Sectioned() {
 		chain = append(chain, config.Logins{File: n.config})
@@ -52,15 +52,16 @@ func (n *network) credentials() fetch.Credentials {
 		file.Warn = n.rep.con.Warn
 		chain = append(chain, &netrcLogin{&n.logins, file, flags})
 	}
-	return fetch.ChainCredentials(append(chain, &terminalLogin{logins: &n.logins})...)
+	return fetch.ChainCredentials(append(chain,
+		&terminalLogin{logins: &n.logins, replies: make(map[promptKey]promptReply)})...)
 }
 
 // logins decides which servers get the logins of the flags, and asks for passwords.
 type logins struct {
 	opts   *flags.Options
 	dialog *dialog
-	named  originSet
-	target uri.URI // the URL of explain or of a session
+	named  sync.Map // the origins that the user named. Only those get --user and --password.
+	target uri.URI  // the URL of explain or of a session
 
 	tls       *tls.Config // with the client certificate; nil for the defaults
 	tlsLoaded bool
@@ -77,37 +78,18 @@ func (l *logins) loadTLS(ctx context.Context) (err error) {
 	return err
 }
 
-// originSet remembers the origins that the user named. Only those get --user and --password.
-type originSet struct {
-	mu      sync.Mutex
-	origins map[uri.Origin]bool
-}
-
-func (t *originSet) add(u uri.URI) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.origins == nil {
-		t.origins = make(map[uri.Origin]bool)
-	}
-	t.origins[u.Origin()] = true
-}
-
-func (t *originSet) has(u uri.URI) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.origins[u.Origin()]
-}
+// name records that the user named the origin of u.
+func (l *logins) name(u uri.URI) { l.named.Store(u.Origin(), true) }
 
 // isNamed reports whether the user named the server of the challenge: in a URL or, for a URL without a
 // host, with a flag or variable.
 func (l *logins) isNamed(ctx context.Context, ch fetch.Challenge) bool {
-	var requested uri.URI
+	requested := l.target
 	if j := job.FromContext(ctx); j != nil {
 		requested = j.URL
-	} else {
-		requested = l.target
 	}
-	return !ch.Foreign && (l.named.has(ch.URL) || requested.Host() == "")
+	_, named := l.named.Load(ch.URL.Origin())
+	return !ch.Foreign && (named || requested.Host() == "")
 }
 
 // userFor returns the user name for a challenge: that of its URL, or else that of --user if the user
@@ -154,9 +136,6 @@ func (l *flagLogin) ask(ctx context.Context, ch fetch.Challenge, user string) (s
 		var err error
 		if password, err = l.logins.askPassword(ctx, ch, user); err != nil {
 			return "", err
-		}
-		if l.passwords == nil {
-			l.passwords = make(map[uri.Origin]string)
 		}
 		l.passwords[ch.URL.Origin()] = password
 	}
@@ -256,9 +235,6 @@ func (l *terminalLogin) Credential(ctx context.Context, ch fetch.Challenge) (fet
 	password, err := l.logins.askPassword(ctx, ch, user)
 	if err != nil {
 		return fetch.Credential{}, err
-	}
-	if l.replies == nil {
-		l.replies = make(map[promptKey]promptReply)
 	}
 	cred := fetch.Credential{User: user, Password: password}
 	l.replies[key] = promptReply{cred, time.Now()}

@@ -22,7 +22,7 @@ func TestForeignChallengesGetNoLogins(t *testing.T) {
 	u := uri.MustParse("http://h.example/x")
 	l := &logins{opts: flags.New()}
 	l.opts.Login.User, l.opts.Login.Password, l.opts.Login.HasPassword = "u", "p", true
-	l.named.add(u)
+	l.name(u)
 	byFlag := &flagLogin{logins: l}
 	for name, source := range map[string]fetch.Credentials{
 		"flags": byFlag,

@@ -23,7 +23,7 @@ type template struct {
 	flags   *job.Job // the flags, as a job without a URL
 	opts    *flags.Options
 	client  *fetch.Client
-	named   *originSet
+	logins  *logins
 	upload  *upload
 	sums    *sumFile // of --checksum; nil if it names none
 	locking bool     // content is recorded in a lock file
@@ -34,7 +34,7 @@ func newTemplate(p *program, client *fetch.Client, how settings) (*template, err
 	if err != nil {
 		return nil, err
 	}
-	t := &template{flags: j, opts: p.opts, client: client, named: &p.net.logins.named, locking: how.locking,
+	t := &template{flags: j, opts: p.opts, client: client, logins: &p.net.logins, locking: how.locking,
 		upload: &upload{opts: &p.opts.Send, stdin: p.rep.std.in}}
 	if err := t.upload.describe(j); err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (t *template) parseArgument(g argument) (subject string, j *job.Job, err er
 		return subject, nil, err
 	}
 	if g.from.IsZero() {
-		t.named.add(u)
+		t.logins.name(u)
 		u = withoutReplacedLogin(t.opts, u)
 	}
 	j.URL, j.From = u, g.from
@@ -187,7 +187,7 @@ func (t *template) parse(text string) (subject string, u uri.URI, err error) {
 	u, err = uri.ParseLoose(text)
 	if wrong := (*uri.Error)(nil); errors.As(err, &wrong) {
 		return wrong.Input, u, &fetch.Error{Code: fetch.ErrURL, Err: errors.New(wrong.Reason),
-			Hint: cmp.Or(t.opts.Misread(strings.TrimSpace(text)), ofOtherTools(strings.TrimSpace(text)))}
+			Hint: t.meantForOthers(strings.TrimSpace(text))}
 	}
 	if err == nil {
 		err = t.checkScheme(u, strings.TrimSpace(text))
@@ -211,7 +211,7 @@ func (t *template) checkScheme(u uri.URI, text string) error {
 	if u.IsAbs() && !t.isHostPort(u) {
 		return t.checkSpelling(u)
 	}
-	wrong := &failure.Usage{Text: "the URL has no scheme"}
+	wrong, hint := &failure.Usage{Text: "the URL has no scheme"}, t.meantForOthers(text)
 	switch _, err := os.Lstat(text); {
 	case text == "":
 		wrong.Text = "the URL is empty"
@@ -219,10 +219,8 @@ func (t *template) checkScheme(u uri.URI, text string) error {
 		if file, err := fileURL(text); err == nil {
 			wrong.Hint = "did you mean " + file.String() + " ?"
 		}
-	case t.opts.Misread(text) != "":
-		wrong.Hint = t.opts.Misread(text)
-	case ofOtherTools(text) != "":
-		wrong.Hint = ofOtherTools(text)
+	case hint != "":
+		wrong.Hint = hint
 	case strings.ContainsAny(text, ".:/") && !strings.HasPrefix(text, "."):
 		scheme := flags.Guessed
 		if u.IsAbs() && !strings.HasPrefix(u.Path(), "443") { // a host and its port
@@ -264,9 +262,12 @@ func (t *template) isHostPort(u uri.URI) bool {
 	return !known
 }
 
-// ofOtherTools returns a hint for an argument that is no URL, but an address or a filter of another tool.
-func ofOtherTools(text string) string {
-	switch {
+// meantForOthers returns a hint for an argument that is not a URL, but the value of a flag, an address or a
+// filter of another tool.
+func (t *template) meantForOthers(text string) string {
+	switch hint := t.opts.Misread(text); {
+	case hint != "":
+		return hint
 	case isSCPPath(text):
 		return flags.SCP
 	case strings.HasPrefix(text, ":"):

@@ -129,7 +129,7 @@ func openList(ctx context.Context, x *jobs, offline bool) (*list, error) {
 			return nil, failure.Usagef("explain cannot read -i %s: it sends nothing",
 				fetch.Printable(u.Redacted()))
 		}
-		x.net.logins.named.add(u)
+		x.net.logins.name(u)
 		return l, l.retrieve(ctx, x.client, u)
 	}
 	f, err := os.Open(s.File)
