@@ -88,21 +88,28 @@ func (n *network) addTimeGates(list []fetch.Middleware,
 }
 
 func (n *network) gateClient() (*fetch.Client, error) {
-	v := &n.archives
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.gates == nil {
+	return n.unreplayed(&n.archives.gates, func(opts *fetch.Options) {
+		if opts.TLS != nil {
+			opts.TLS.Certificates = nil // the user's certificate is for the servers of URLs
+		}
+	})
+}
+
+// unreplayed returns a client whose requests are not replayed, which the first call creates with adjusted
+// options.
+func (n *network) unreplayed(client **fetch.Client, adjust func(*fetch.Options)) (*fetch.Client, error) {
+	n.archives.mu.Lock()
+	defer n.archives.mu.Unlock()
+	if *client == nil {
 		opts, err := n.options()
 		if err != nil {
 			return nil, err
 		}
 		opts.Middleware = n.observers()
-		if opts.TLS != nil {
-			opts.TLS.Certificates = nil // the user's certificate is for the servers of URLs
-		}
-		v.gates = n.clientWith(opts)
+		adjust(opts)
+		*client = n.clientWith(opts)
 	}
-	return v.gates, nil
+	return *client, nil
 }
 
 type archivesKey struct{}
@@ -214,12 +221,8 @@ func warcInfo(o *flags.Options, args []string) warc.Header {
 	return info
 }
 
-// restrictOnUse returns credentials whose use makes the archive readable only by its owner. The
-// archive may be opened later, but before the first request.
-func (v *archives) restrictOnUse(logins fetch.Credentials) fetch.Credentials {
-	return restrictingLogins{logins, v}
-}
-
+// restrictingLogins are credentials whose use makes the archive readable only by its owner. The archive
+// may be opened later, but before the first request.
 type restrictingLogins struct {
 	fetch.Credentials
 	archives *archives

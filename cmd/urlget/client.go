@@ -78,7 +78,7 @@ func (n *network) options() (*fetch.Options, error) {
 		Policy: &fetch.Policy{AllowPorts: s.Limits.Ports, AllowPrivate: s.Limits.Private,
 			AllowRedirects: s.Limits.Redirects,
 			MaxSize:        int64(s.Limits.MaxSize)},
-		Credentials:  n.archives.restrictOnUse(n.credentials()),
+		Credentials:  restrictingLogins{n.credentials(), &n.archives},
 		Identity:     fetch.Identity{UserAgent: s.Request.Agent},
 		Timeouts:     timeouts(s),
 		MaxRedirects: s.Network.MaxRedirect,
@@ -279,23 +279,18 @@ func directHosts(o *flags.Options) string {
 
 // proxyFunc returns the function that chooses proxies, or nil for the environment variables.
 func proxyFunc(o *flags.Options) (func(uri.URI) (uri.URI, error), error) {
+	var p uri.URI
+	var err error
 	switch {
 	case o.Proxy.SOCKS5 != "":
-		p, err := flags.SOCKSURL(o.Proxy.SOCKS5)
-		if err != nil {
-			return nil, err
-		}
-		return func(uri.URI) (uri.URI, error) { return p, nil }, nil
+		p, err = flags.SOCKSURL(o.Proxy.SOCKS5)
 	case o.Proxy.None == "*":
-		return func(uri.URI) (uri.URI, error) { return uri.URI{}, nil }, nil
 	case o.Proxy.URL != "":
-		p, err := flags.ProxyURL(o.Proxy.URL)
-		if err != nil {
-			return nil, err
-		}
-		return func(uri.URI) (uri.URI, error) { return p, nil }, nil
+		p, err = flags.ProxyURL(o.Proxy.URL)
+	default:
+		return nil, nil
 	}
-	return nil, nil
+	return func(uri.URI) (uri.URI, error) { return p, nil }, err
 }
 
 func gateways(o *flags.Options) (map[string]string, error) {

@@ -91,21 +91,11 @@ func (n *network) openRemote(ctx context.Context, u uri.URI) (replay.File, error
 
 // archiveClient returns a client that reads archives: its requests are neither replayed nor recorded.
 func (n *network) archiveClient() (*fetch.Client, error) {
-	v := &n.archives
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.reader == nil {
-		opts, err := n.options()
-		if err != nil {
-			return nil, err
-		}
-		opts.Middleware = n.observers()
+	return n.unreplayed(&n.archives.reader, func(opts *fetch.Options) {
 		if n.opts.Archive.WARC != "" || n.opts.Archive.Cache != "" {
 			opts.Recorder = nil
 		}
-		v.reader = n.clientWith(opts)
-	}
-	return v.reader, nil
+	})
 }
 
 // areArchives reports whether all arguments are URLs of archives on servers.
