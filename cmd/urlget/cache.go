@@ -161,20 +161,14 @@ func hasOneRecord(f *os.File) bool {
 type missingList struct {
 	name   string
 	report func(format string, args ...any)
-	mu     sync.Mutex
-	known  map[uri.URI]bool
+	known  sync.Map // URLs
 }
 
 func (l *missingList) add(u uri.URI) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if u = u.WithoutFragment().WithoutPassword(); l.known[u] {
+	u = u.WithoutFragment().WithoutPassword()
+	if _, known := l.known.LoadOrStore(u, true); known {
 		return
 	}
-	if l.known == nil {
-		l.known = make(map[uri.URI]bool)
-	}
-	l.known[u] = true
 	f, err := os.OpenFile(l.name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err == nil {
 		_, err = fmt.Fprintln(f, u)

@@ -58,9 +58,6 @@ func describeTLS(state *tls.ConnectionState) string {
 }
 
 func namesOf(c *x509.Certificate) string {
-	if c == nil {
-		return ""
-	}
 	names := slices.Clone(c.DNSNames)
 	for _, ip := range c.IPAddresses {
 		names = append(names, ip.String())

@@ -39,7 +39,7 @@ func (r *reporter) openLog(args []string) (detached bool, err error) {
 	case r.opts.Login.Ask:
 		return false, failure.Usagef("--ask-password: cannot prompt for a password in the background")
 	default:
-		return true, r.detach(name)
+		return true, r.detach(name, mode)
 	}
 	os.Unsetenv(inBackground)
 	if l.Background { // standard error is the log
@@ -60,15 +60,10 @@ func (r *reporter) openLog(args []string) (detached bool, err error) {
 	return false, nil
 }
 
-func (r *reporter) detach(name string) error {
-	l := &r.opts.Log
+func (r *reporter) detach(name string, mode int) error {
 	program, err := os.Executable()
 	if err != nil {
 		return failure.File(err)
-	}
-	mode := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	if l.Append != "" {
-		mode = os.O_WRONLY | os.O_CREATE | os.O_APPEND
 	}
 	var log *os.File
 	if name != "" {
