@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/urlget/urlget/archive/capture"
+	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/archive/wacz"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
@@ -76,52 +77,52 @@ func isPacked(name string) bool { return strings.HasSuffix(name, ".wacz") }
 
 // eachWARC calls f with an archive and its name, or with each archive in a WACZ file.
 func eachWARC(name string, f func(name string, file io.ReaderAt) error) error {
-	if isPacked(name) {
-		return openPacked(name, func(packed *wacz.Reader) error {
-			for inner := range packed.All() {
-				if err := f(name+"/"+inner.Name, inner); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	file, err := os.Open(name)
+	file, err := replay.OpenFile(name)
 	if err != nil {
 		return failure.File(err)
 	}
 	defer file.Close()
-	return f(name, file)
+	return eachIn(file, isPacked(name), f)
 }
 
-// openPacked calls f with a WACZ file.
-func openPacked(name string, f func(*wacz.Reader) error) error {
-	file, err := os.Open(name)
-	if err != nil {
-		return failure.File(err)
+// eachIn is eachWARC for an open file.
+func eachIn(file replay.File, packed bool, f func(name string, file io.ReaderAt) error) error {
+	if !packed {
+		return f(file.Name(), file)
 	}
-	defer file.Close()
-	info, err := file.Stat()
+	all, err := newPacked(file)
 	if err != nil {
-		return failure.File(err)
+		return err
 	}
-	packed, err := wacz.NewReader(file, info.Size())
-	if err != nil {
-		return failure.File(fmt.Errorf("%s: %w", name, err))
+	for inner := range all.All() {
+		if err := f(file.Name()+"/"+inner.Name, inner); err != nil {
+			return err
+		}
 	}
-	return f(packed)
+	return nil
 }
 
-// readArchive calls f with a reader of an archive and its name, or of each archive in a WACZ file.
+func newPacked(file replay.File) (*wacz.Reader, error) {
+	packed, err := wacz.NewReader(file, file.Size())
+	if err != nil {
+		return nil, failure.File(fmt.Errorf("%s: %w", file.Name(), err))
+	}
+	return packed, nil
+}
+
+// readArchive is eachWARC with readers.
 func readArchive(name string, f func(name string, r *warc.Reader) error) error {
-	return eachWARC(name, func(name string, file io.ReaderAt) error {
+	return eachWARC(name, reading(f))
+}
+func reading(f func(name string, r *warc.Reader) error) func(name string, file io.ReaderAt) error {
+	return func(name string, file io.ReaderAt) error {
 		r, err := warc.NewReader(file)
 		if err != nil {
 			return failure.File(fmt.Errorf("%s: %w", name, err))
 		}
 		defer r.Close()
 		return f(name, r)
-	})
+	}
 }
 
 func listArchive(p *program, name string) error {

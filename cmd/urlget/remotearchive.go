@@ -3,14 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/urlget/urlget/archive/replay"
-	"github.com/urlget/urlget/archive/wacz"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
@@ -126,27 +124,7 @@ func (p *program) listRecords(ctx context.Context, u uri.URI) error {
 		return err
 	}
 	defer f.Close()
-	inner := []io.ReaderAt{f}
-	if isPacked(u.Path()) {
-		packed, err := wacz.NewReader(f, f.Size())
-		if err != nil {
-			return failure.File(fmt.Errorf("%s: %w", f.Name(), err))
-		}
-		inner = nil
-		for file := range packed.All() {
-			inner = append(inner, file)
-		}
-	}
-	for _, file := range inner {
-		r, err := warc.NewReader(file)
-		if err != nil {
-			return failure.File(fmt.Errorf("%s: %w", f.Name(), err))
-		}
-		err = p.rep.printEntries(u, recordsOf(r, p.opts.Listing.Long))
-		r.Close()
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return eachIn(f, isPacked(u.Path()), reading(func(_ string, r *warc.Reader) error {
+		return p.rep.printEntries(u, recordsOf(r, p.opts.Listing.Long))
+	}))
 }

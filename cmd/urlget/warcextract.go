@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -37,7 +38,7 @@ func runExtract(p *program, cmd *cobra.Command, args []string) error {
 	}
 	all := urls == nil && ids == nil
 	if ids != nil {
-		if ids, err = printRecords(p.rep, args[0], ids); err != nil || urls == nil && ids == nil {
+		if ids, err = printRecords(p.rep, args[0], ids); err != nil || urls == nil && len(ids) == 0 {
 			return err
 		}
 	}
@@ -131,33 +132,25 @@ func extractURLs(ctx context.Context, rep *reporter, client *fetch.Client, urls 
 
 // printRecords prints the blocks of records, and returns the identifiers that no record has.
 func printRecords(rep *reporter, name string, ids []string) (missing []string, err error) {
-	left := make(map[string]bool)
-	for _, id := range ids {
-		left[id] = true
-	}
+	missing = slices.Clone(ids)
 	err = readArchive(name, func(_ string, r *warc.Reader) error {
 		for rec, err := range r.Records() {
 			switch _, isDamage := errors.AsType[*warc.DamageError](err); {
-			case len(left) == 0:
+			case len(missing) == 0:
 				return nil
 			case isDamage:
 				continue
 			case err != nil:
 				return failure.File(err)
-			case !left[rec.ID()]:
+			case !slices.Contains(missing, rec.ID()):
 				continue
 			}
-			delete(left, rec.ID())
+			missing = slices.DeleteFunc(missing, func(id string) bool { return id == rec.ID() })
 			if _, err := io.Copy(rep.textOut(), rec.Checked()); err != nil {
 				return failure.File(err)
 			}
 		}
 		return nil
 	})
-	for _, id := range ids {
-		if left[id] {
-			missing = append(missing, id)
-		}
-	}
 	return missing, err
 }

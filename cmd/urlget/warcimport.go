@@ -20,7 +20,7 @@ func warcImportCommand(p *program) *cobra.Command {
 		Use:   "import --warc FILE FROM...",
 		Short: "Import archives, pages (HAR, MHTML), mailboxes (mbox, Maildir) and mirrors",
 		Args:  needFile,
-		RunE:  p.runs(runImport),
+		RunE:  func(cmd *cobra.Command, args []string) error { return importInto(p, cmd, args) },
 	})
 }
 
@@ -29,16 +29,10 @@ func warcMergeCommand(p *program) *cobra.Command {
 		Use:   "merge --warc FILE FROM...",
 		Short: "Merge archives into one and drop duplicate records",
 		Args:  needFile,
-		RunE:  p.runs(runMerge),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return importInto(p, cmd, args, archive.WARC)
+		},
 	})
-}
-
-func runImport(p *program, cmd *cobra.Command, args []string) error {
-	return importInto(p, cmd, args)
-}
-
-func runMerge(p *program, cmd *cobra.Command, args []string) error {
-	return importInto(p, cmd, args, archive.WARC)
 }
 
 // importInto imports the arguments into an archive. Only the given kinds are allowed; nil means any.

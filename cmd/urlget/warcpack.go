@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/archive/wacz"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 )
@@ -40,17 +41,13 @@ func pack(args []string) error {
 func packInto(out io.Writer, names []string) error {
 	var list []wacz.File
 	for _, name := range names {
-		f, err := os.Open(name)
+		f, err := replay.OpenFile(name)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		info, err := f.Stat()
-		if err != nil {
-			return err
-		}
 		list = append(list, wacz.File{Name: filepath.Base(name),
-			SectionReader: io.NewSectionReader(f, 0, info.Size())})
+			SectionReader: io.NewSectionReader(f, 0, f.Size())})
 	}
 	return wacz.Write(out, list, wacz.Options{Software: "urlget/" + programVersion()})
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/urlget/urlget/archive/wacz"
+	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
@@ -24,30 +24,42 @@ func warcVerifyCommand(p *program) *cobra.Command {
 }
 
 func verifyArchive(out *errWriter, name string) error {
+	file, err := replay.OpenFile(name)
+	if err != nil {
+		return failure.File(err)
+	}
+	defer file.Close()
 	if isPacked(name) {
-		if err := verifyPacked(out, name); err != nil {
+		if err := verifyPacked(out, file); err != nil {
 			return err
 		}
 	}
-	return eachWARC(name, func(name string, file io.ReaderAt) error { return verifyWARC(out, name, file) })
+	return eachIn(file, isPacked(name),
+		func(name string, file io.ReaderAt) error { return verifyWARC(out, name, file) })
 }
 
-func verifyPacked(out io.Writer, name string) error {
-	return openPacked(name, func(packed *wacz.Reader) error {
-		problems := 0
-		packed.Verify(func(text string) {
-			problems++
-			fmt.Fprintf(out, "%s: %s\n", fetch.Printable(name), fetch.Printable(text))
-		})
-		if packed.IsSigned() {
-			fmt.Fprintf(out, "%s: signature not checked\n", fetch.Printable(name))
-		}
-		if problems > 0 {
-			return &fetch.Error{Code: fetch.ErrProtocol,
-				Err: fmt.Errorf("%s in %s", quantity(problems, "problem"), name)}
-		}
-		return nil
+func verifyPacked(out io.Writer, file replay.File) error {
+	packed, err := newPacked(file)
+	if err != nil {
+		return err
+	}
+	problems, shown := 0, fetch.Printable(file.Name())
+	packed.Verify(func(text string) {
+		problems++
+		fmt.Fprintf(out, "%s: %s\n", shown, fetch.Printable(text))
 	})
+	if packed.IsSigned() {
+		fmt.Fprintf(out, "%s: signature not checked\n", shown)
+	}
+	return problemsIn(file.Name(), problems)
+}
+
+// problemsIn returns the error for the problems of an archive, or nil if there are none.
+func problemsIn(name string, n int) error {
+	if n == 0 {
+		return nil
+	}
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("%s in %s", quantity(n, "problem"), name)}
 }
 
 func verifyWARC(out *errWriter, name string, file io.ReaderAt) error {
@@ -73,9 +85,6 @@ func verifyWARC(out *errWriter, name string, file io.ReaderAt) error {
 		return failure.File(out.err)
 	case s.Records == 0:
 		return failure.File(fmt.Errorf("%s contains no records", name))
-	case problems > 0:
-		return &fetch.Error{Code: fetch.ErrProtocol,
-			Err: fmt.Errorf("%s in %s", quantity(problems, "problem"), name)}
 	}
-	return nil
+	return problemsIn(name, problems)
 }
