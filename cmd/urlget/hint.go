@@ -49,8 +49,6 @@ func hint(e *fetch.Error) string {
 	switch r.Kind {
 	case fetch.ReasonPort:
 		return fmt.Sprintf("use --allow-port %d to allow it", r.Port)
-	case fetch.ReasonPrivate:
-		return "use --allow-private to allow it"
 	case fetch.ReasonRedirect:
 		return "use --allow-redirect " + r.Scheme + " to allow it"
 	case fetch.ReasonNoDriver:
@@ -61,20 +59,11 @@ func hint(e *fetch.Error) string {
 		return use
 	case fetch.ReasonPlaintext:
 		return e.Hint + ", or --allow-plaintext-login"
-	case fetch.ReasonNoLogin:
-		return "use --user and --password, or a netrc file"
-	case fetch.ReasonAccount:
-		return "use --ftp-account NAME to send an account"
 	case fetch.ReasonNewsServer:
 		return "use --news-server" + strings.TrimPrefix(e.Hint, "set the news server in the options")
 	case fetch.ReasonGateway:
 		use := "use --" + r.Scheme + "-gateway URL"
 		return use + strings.TrimPrefix(e.Hint, "set the gateway in the options")
-	case fetch.ReasonMailbox:
-		return "use --mailbox FILE to search a mailbox"
-	case fetch.ReasonMailDraft:
-		return "use --compose to print a message draft, or --mailbox FILE to list messages to and from the " +
-			"address"
 	case fetch.ReasonForm:
 		use := "use --form 'NAME=VALUE' to fill it in"
 		var form *fetch.FormError
@@ -86,17 +75,26 @@ func hint(e *fetch.Error) string {
 		return "use -O " + r.File + " to replace it"
 	case fetch.ReasonHostKey:
 		return e.Hint + " (~/.ssh/known_hosts, or --known-hosts FILE); at a terminal, urlget asks"
-	case fetch.ReasonIdentity:
-		return "use --certificate FILE, and --private-key FILE unless the same file has the key"
-	case fetch.ReasonSSHLogin:
-		return "start an SSH agent, or use --identity FILE, or --user and --password"
-	case fetch.ReasonProxy:
-		return "use --no-proxy to connect directly"
+	}
+	if use := reasonHints[r.Kind]; use != "" {
+		return use
 	}
 	if rest, ok := strings.CutPrefix(e.Hint, "supply a user name and password"); ok {
 		return "use -u USER to log in" + rest
 	}
 	return e.Hint
+}
+
+var reasonHints = map[fetch.ReasonKind]string{
+	fetch.ReasonPrivate:  "use --allow-private to allow it",
+	fetch.ReasonNoLogin:  "use --user and --password, or a netrc file",
+	fetch.ReasonAccount:  "use --ftp-account NAME to send an account",
+	fetch.ReasonMailbox:  "use --mailbox FILE to search a mailbox",
+	fetch.ReasonIdentity: "use --certificate FILE, and --private-key FILE unless the same file has the key",
+	fetch.ReasonSSHLogin: "start an SSH agent, or use --identity FILE, or --user and --password",
+	fetch.ReasonProxy:    "use --no-proxy to connect directly",
+	fetch.ReasonMailDraft: "use --compose to print a message draft, or --mailbox FILE to list messages to " +
+		"and from the address",
 }
 
 // hintOfCode returns what helps after any error of a class.

@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"io"
+	"maps"
+	"net/textproto"
 	"os"
 	"strings"
 
@@ -176,12 +178,10 @@ func setType(req *fetch.Request, contentType string) {
 	if req.Header.Get("Content-Type") != "" {
 		return
 	}
-	header := req.Header
-	req.Header = make(map[string][]string, len(header)+1)
-	for name, values := range header {
-		req.Header[name] = values
-	}
-	req.Header.Set("Content-Type", contentType)
+	header := make(textproto.MIMEHeader)
+	maps.Copy(header, req.Header)
+	header.Set("Content-Type", contentType)
+	req.Header = header
 }
 
 // fillForm sets the fields of --form in j: as a request body if the scheme has one, else as fields.

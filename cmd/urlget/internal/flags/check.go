@@ -111,18 +111,16 @@ func (t Table) alternatives(names string) string {
 	return strings.Join(list, " or ")
 }
 
-type conflict struct {
-	found      bool
-	text, hint string
-}
-
 func (o *Options) checkValues() error {
 	out, p, r, stdout := &o.Output, &o.Proxy, &o.Archive, o.Output.Document == "-"
 	archive := o.continuesArchive(o.Tree.On(), o.on)
 	named := out.Document != "" && !stdout
 	// The password may be given as "".
 	given, asked := o.Given("password"), o.on("password-file") || o.Login.Ask
-	for _, c := range []conflict{
+	for _, c := range []struct {
+		found      bool
+		text, hint string
+	}{
 		{o.set.Lookup("timestamping") == nil && out.Continue && !archive,
 			"-c requires an archive to append to", "use --warc FILE to name one"},
 		{stdout && (out.Continue && !archive || out.Newer || out.NoClobber),

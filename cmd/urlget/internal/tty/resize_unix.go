@@ -5,6 +5,7 @@ package tty
 import (
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 )
 
@@ -12,22 +13,15 @@ import (
 func OnResize(changed func()) (stop func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGWINCH)
-	done := make(chan struct{})
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			select {
-			case <-signals:
-				changed()
-			case <-done:
-				return
-			}
+	var calls sync.WaitGroup
+	calls.Go(func() {
+		for range signals {
+			changed()
 		}
-	}()
+	})
 	return func() {
 		signal.Stop(signals)
-		close(done)
-		<-ended
+		close(signals)
+		calls.Wait()
 	}
 }
