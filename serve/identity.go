@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/big"
 	"os"
 	"path/filepath"
 	"slices"
@@ -113,12 +112,11 @@ func (i *identities) add(name string) error {
 		return err
 	}
 	cert := &x509.Certificate{
-		SerialNumber: new(big.Int).SetBytes(random(16)),
-		Subject:      pkix.Name{CommonName: name},
-		NotBefore:    time.Now().Add(-24 * time.Hour), // the clock of the server may be slow
-		NotAfter:     time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
-		KeyUsage:     x509.KeyUsageDigitalSignature,
-		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		Subject:     pkix.Name{CommonName: name},
+		NotBefore:   time.Now().Add(-24 * time.Hour), // the clock of the server may be slow
+		NotAfter:    time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, cert, cert, &key.PublicKey, key)
 	if err != nil {

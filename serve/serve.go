@@ -113,7 +113,7 @@ const (
 
 // New returns a Server with the given options.
 func New(opts Options) *Server {
-	s := &Server{Options: opts, key: random(32), delay: maxDelay,
+	s := &Server{Options: opts, key: []byte(newID()), delay: maxDelay,
 		active: make(chan struct{}, maxActive), rate: rate.NewLimiter(maxRate, maxBurst),
 		sessions: make(chan struct{}, maxSessions), indexing: make(chan struct{}, 1)}
 	if s.Token == "" {
@@ -168,12 +168,10 @@ func (s *Server) AddressOnce(host string) string {
 	return plainWeb + host + "/?token=" + s.oneTimeTokens.add(struct{}{})
 }
 
-func newID() string { return base64.RawURLEncoding.EncodeToString(random(24)) }
-
-func random(n int) []byte {
-	b := make([]byte, n)
+func newID() string {
+	b := make([]byte, 24)
 	rand.Read(b) // rand.Read never fails
-	return b
+	return base64.RawURLEncoding.EncodeToString(b)
 }
 
 //go:embed pages
