@@ -35,7 +35,7 @@ func (s *Server) captures(w http.ResponseWriter, r *http.Request) {
 	a, err := s.verify(r.URL.Query())
 	p := s.newPage(w, r, a)
 	if err != nil || s.Archive == nil {
-		p.refuseUnsigned(a, err)
+		p.refuseUnsigned(err)
 		return
 	}
 	list := s.Archive.Captures(a.url, maxListed)

@@ -34,9 +34,7 @@ func (s *Server) content(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	} else if resp != nil {
-		a.foreign = a.foreign || resp.URL.Origin() != a.url.Origin()
-		a.url = resp.URL
-		s.write(w, r, a, resp)
+		s.write(w, r, a.after(resp), resp)
 		return
 	}
 	if a.cachedOnly {
@@ -45,11 +43,7 @@ func (s *Server) content(w http.ResponseWriter, r *http.Request) {
 	}
 	req := &fetch.Request{}
 	fetchhttp.Ask(req, r.Header)
-	s.retrieve(w, r, a, req, func(resp *fetch.Response) {
-		a.foreign = a.foreign || resp.URL.Origin() != a.url.Origin()
-		a.url = resp.URL.WithoutPassword()
-		s.write(w, r, a, resp)
-	})
+	s.retrieve(w, r, a, req, func(resp *fetch.Response) { s.write(w, r, a.after(resp), resp) })
 }
 
 // cached returns the cached body of an address, or the part of it. It returns nil if there is none.
@@ -119,7 +113,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, a address, resp *
 	case resp.Kind != fetch.KindObject:
 		http.Error(w, "The resource is not a document.", http.StatusNotFound)
 		return
-	case kind == "text/html" || kind == "application/xhtml+xml" || isSVG && isFrame(r):
+	case isHTML(kind) || isSVG && isFrame(r):
 		kind, label = "text/html", "utf-8"
 		rewrite = func(w io.Writer, r io.Reader) error {
 			return links.RewriteFramed(w, r, resp.ContentType, a.url, "_top", s.convert(a), s.sender(a))
@@ -201,12 +195,14 @@ func decode(resp *fetch.Response) error {
 	if err != nil {
 		return &fetch.Error{Op: "read", URL: resp.URL.Redacted(), Code: fetch.ErrProtocol, Err: err}
 	}
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{z, resp.Body}
+	resp.Body = readCloser{z, resp.Body}
 	resp.Size, resp.Decoded = -1, true
 	return nil
+}
+
+type readCloser struct {
+	io.Reader
+	io.Closer
 }
 
 func isServedUnchanged(kind string) bool {

@@ -97,7 +97,7 @@ func (in *entryReader) next(flush func()) (readEntry, bool) {
 		return e, ok
 	case <-late.C:
 		flush()
-		e, ok := <-in.entries
-		return e, ok
 	}
+	e, ok := <-in.entries
+	return e, ok
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -50,20 +51,19 @@ func (s *Server) box(a address, label, id string) *searchBox {
 
 func (s *Server) hiddenFields(a address) []field {
 	var list []field
-	for name, values := range s.query(a) {
-		list = append(list, field{name, values[0]})
+	q := s.query(a)
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		list = append(list, field{name, q.Get(name)})
 	}
-	slices.SortFunc(list, func(a, b field) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
 func (s *Server) search(w http.ResponseWriter, r *http.Request) {
-	a, err := s.verify(r.URL.Query())
-	if err != nil {
-		s.newPage(w, r, a).refuseUnsigned(a, err)
+	p, ok := s.signedPage(w, r, r.URL.Query())
+	if !ok {
 		return
 	}
-	words := strings.TrimSpace(r.FormValue("words"))
+	a, words := p.address, strings.TrimSpace(r.FormValue("words"))
 	u, err := a.url.WithSearch(words)
 	if err != nil && a.url.Host() != "" && strings.Trim(a.url.Path(), "/") == "" {
 		// the service takes the words as its path
@@ -72,9 +72,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 			Path: "/" + uri.Escape(words)}.URI()
 	}
 	if err != nil {
-		p := s.newPage(w, r, a)
-		p.fail(&fetch.Error{Code: fetch.ErrURL, URL: a.url.Redacted(), Err: err})
-		p.end(nil)
+		p.show(nil, &fetch.Error{Code: fetch.ErrURL, URL: a.url.Redacted(), Err: err})
 		return
 	}
 	a.url = u
@@ -110,10 +108,8 @@ func (s *Server) submitForm(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "The form cannot be parsed or is longer than 1 MiB.", http.StatusBadRequest)
 		return
 	}
-	a, err := s.verify(r.PostForm)
-	p := s.newPage(w, r, a)
-	if err != nil {
-		p.refuseUnsigned(a, err)
+	p, ok := s.signedPage(w, r, r.PostForm)
+	if !ok {
 		return
 	}
 	req := &fetch.Request{Form: make(map[string][]string)}

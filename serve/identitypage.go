@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -59,15 +60,18 @@ type identityRow struct {
 }
 
 func (s *Server) showIdentities(w http.ResponseWriter, r *http.Request) {
-	a := address{}
-	if r.URL.Query().Has("u") {
-		var err error
-		if a, err = s.verify(r.URL.Query()); err != nil {
-			s.newPage(w, r, a).refuseUnsigned(a, err)
-			return
-		}
+	if a, ok := s.optionalAddress(w, r, r.URL.Query()); ok {
+		s.putIdentities(w, r, a, nil)
 	}
-	s.putIdentities(w, r, a, nil)
+}
+
+// optionalAddress returns the address in a query, or the zero address if there is none.
+func (s *Server) optionalAddress(w http.ResponseWriter, r *http.Request, q url.Values) (address, bool) {
+	if !q.Has("u") {
+		return address{}, true
+	}
+	p, ok := s.signedPage(w, r, q)
+	return p.address, ok
 }
 
 func (s *Server) putIdentities(w http.ResponseWriter, r *http.Request, a address, wrong error) {
@@ -117,14 +121,11 @@ func (s *Server) chooseIdentity(w http.ResponseWriter, r *http.Request) {
 	if !parseForm(w, r, "form") {
 		return
 	}
-	a := address{}
-	var err error
-	if r.PostForm.Has("u") {
-		if a, err = s.verify(r.PostForm); err != nil {
-			s.newPage(w, r, a).refuseUnsigned(a, err)
-			return
-		}
+	a, ok := s.optionalAddress(w, r, r.PostForm)
+	if !ok {
+		return
 	}
+	var err error
 	name := strings.TrimSpace(r.PostForm.Get("name"))
 	if r.PostForm.Has("new") {
 		err = s.identities.add(name)

@@ -35,6 +35,13 @@ func (a address) to(u uri.URI) address {
 		foreign: a.foreign || u.Origin() != a.url.Origin()}
 }
 
+// after returns the address of a response to a request for a, which may have followed redirects.
+func (a address) after(resp *fetch.Response) address {
+	a.foreign = a.foreign || resp.URL.Origin() != a.url.Origin()
+	a.url = resp.URL.WithoutPassword()
+	return a
+}
+
 // link returns the signed link of a handler to a, or "#" if the URL is too long.
 func (s *Server) link(path string, a address) string {
 	if len(a.url.String()) > maxURL || len(a.from.String()) > maxURL {

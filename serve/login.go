@@ -56,7 +56,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	}
 	a, err := s.verify(r.PostForm)
 	if err != nil || a.foreign {
-		s.newPage(w, r, a).refuseUnsigned(a, err)
+		s.newPage(w, r, a).refuseUnsigned(err)
 		return
 	}
 	u := a.url.WithoutUserinfo()

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -98,12 +99,7 @@ func parseMarks(text []byte) (list []mark) {
 
 func (b *bookmarks) has(u uri.URI) bool {
 	list, _ := b.all()
-	for _, m := range list {
-		if m.url == u {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(m mark) bool { return m.url == u })
 }
 
 func (b *bookmarks) add(m mark) error {
@@ -176,9 +172,7 @@ func (s *Server) changeMarks(w http.ResponseWriter, r *http.Request, f func(addr
 
 func (s *Server) afterChange(w http.ResponseWriter, r *http.Request, err error, next string) {
 	if err != nil {
-		p := s.newPage(w, r, address{})
-		p.fail(&fetch.Error{Code: fetch.ErrFile, Err: err})
-		p.end(nil)
+		s.newPage(w, r, address{}).show(nil, &fetch.Error{Code: fetch.ErrFile, Err: err})
 		return
 	}
 	http.Redirect(w, r, next, http.StatusSeeOther)

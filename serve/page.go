@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -231,12 +232,11 @@ const maxFields = 100
 
 func fields(header map[string][]string) facts {
 	var list facts
-	for name, values := range header {
-		for _, v := range values {
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		for _, v := range header[name] {
 			list.add(fetch.Printable(name), v)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b fact) int { return strings.Compare(a.Name, b.Name) })
 	return list[:min(len(list), maxFields)]
 }
 
@@ -303,7 +303,7 @@ func (p *page) fetch(ctx context.Context, req *fetch.Request) (resp *fetch.Respo
 		resp, err = p.s.do(context.WithValue(ctx, conversationKey{}, p.conversation), p.address, req)
 	})
 	if err == nil {
-		p.setBase(resp)
+		p.here = p.address.after(resp)
 	}
 	return resp, err
 }
@@ -348,9 +348,4 @@ func (p *page) progress() {
 	if p.out.Flush() == nil {
 		http.NewResponseController(p.w).Flush()
 	}
-}
-
-func (p *page) setBase(resp *fetch.Response) {
-	p.here.url = resp.URL.WithoutPassword()
-	p.here.foreign = p.address.foreign || resp.URL.Origin() != p.address.url.Origin()
 }

@@ -51,10 +51,7 @@ func openPart(resp *fetch.Response, path string) error {
 		resp.Name = p.Name
 	}
 	resp.Size, resp.ETag, resp.Header = -1, "", nil
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{content, resp.Body}
+	resp.Body = readCloser{content, resp.Body}
 	return nil
 }
 

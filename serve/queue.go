@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -204,26 +205,13 @@ func rateChart(samples []QueueSample) *chart {
 			rates[i] = *s.Rate
 		}
 	}
-	low, high, ok := valueRange(rates)
-	if !ok {
+	known := slices.DeleteFunc(slices.Clone(rates), math.IsNaN)
+	if len(known) == 0 {
 		return nil
 	}
-	low = min(low, 0)
+	low, high := min(slices.Min(known), 0), slices.Max(known)
 	return &chart{rateText(low) + " to " + rateText(high), times[0].UTC().Format("15:04:05"),
 		times[len(times)-1].UTC().Format("15:04:05 UTC"), chartPath(times, rates, low, high)}
-}
-
-func valueRange(values []float64) (low, high float64, ok bool) {
-	for _, v := range values {
-		switch {
-		case math.IsNaN(v):
-		case !ok:
-			low, high, ok = v, v, true
-		default:
-			low, high = min(low, v), max(high, v)
-		}
-	}
-	return low, high, ok
 }
 
 func chartPath(times []time.Time, values []float64, low, high float64) string {

@@ -46,39 +46,42 @@ func (r *readings) add(next *reading) {
 }
 
 func (r *readings) around(a address) (listing, previous, next address, ok bool) {
+	one, i := r.find(a)
+	if one == nil {
+		return address{}, address{}, address{}, false
+	}
+	if i > 0 {
+		previous = one.listing.to(one.entries[i-1])
+	}
+	if i+1 < len(one.entries) {
+		next = one.listing.to(one.entries[i+1])
+	}
+	return one.listing, previous, next, true
+}
+
+// find returns the listing that led to an address, with its place there, or nil.
+func (r *readings) find(a address) (*reading, int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, one := range r.list {
-		i, found := one.index[a.url]
-		if !found || one.listing.url != a.from {
-			continue
+		if i, ok := one.index[a.url]; ok && one.listing.url == a.from {
+			return one, i
 		}
-		if i > 0 {
-			previous = one.listing.to(one.entries[i-1])
-		}
-		if i+1 < len(one.entries) {
-			next = one.listing.to(one.entries[i+1])
-		}
-		return one.listing, previous, next, true
 	}
-	return address{}, address{}, address{}, false
+	return nil, 0
 }
 
 func (r *readings) thread(a address) (articles []address, depths []int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, one := range r.list {
-		i, found := one.index[a.url]
-		if !found || one.listing.url != a.from {
-			continue
-		}
-		for i > 0 && one.depths[i] > 0 {
-			i--
-		}
-		for end := i; end == i || end < len(one.entries) && one.depths[end] > 0; end++ {
-			articles = append(articles, one.listing.to(one.entries[end]))
-			depths = append(depths, one.depths[end])
-		}
+	one, i := r.find(a)
+	if one == nil {
+		return nil, nil
+	}
+	for i > 0 && one.depths[i] > 0 {
+		i--
+	}
+	for end := i; end == i || end < len(one.entries) && one.depths[end] > 0; end++ {
+		articles = append(articles, one.listing.to(one.entries[end]))
+		depths = append(depths, one.depths[end])
 	}
 	return articles, depths
 }

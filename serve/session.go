@@ -67,13 +67,12 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request) {
 	if !parseForm(w, r, "session form") {
 		return
 	}
-	a, err := s.verify(r.PostForm)
-	p := s.newPage(w, r, a)
-	switch {
-	case err != nil:
-		p.refuseUnsigned(a, err)
+	p, ok := s.signedPage(w, r, r.PostForm)
+	if !ok {
 		return
-	case s.Sessions == nil || !s.isSession(a.url.Scheme()):
+	}
+	a := p.address
+	if s.Sessions == nil || !s.isSession(a.url.Scheme()) {
 		p.offer()
 		return
 	}

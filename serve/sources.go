@@ -44,10 +44,7 @@ func (s *Server) itemsOf(ctx context.Context, a address) ([]item, error) {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	here := a
-	here.url = resp.URL.WithoutPassword()
-	here.foreign = a.foreign || resp.URL.Origin() != a.url.Origin()
-	items, err := readItems(resp, here)
+	items, err := readItems(resp, a.after(resp))
 	for i, it := range items {
 		if it.date.After(time.Now().Add(24 * time.Hour)) {
 			items[i].date = time.Time{} // it would be the newest for ever

@@ -72,7 +72,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) {
 	a.cacheID = ""
 	p := s.newPage(w, r, a)
 	if err != nil || !a.foreign {
-		p.refuseUnsigned(a, err)
+		p.refuseUnsigned(err)
 		return
 	}
 	form, ok := s.submissions.take(id)

@@ -146,11 +146,11 @@ func ReadText(resp *fetch.Response, limit int64) (title, text string, ok bool, e
 	}
 	var in io.Reader = io.LimitReader(body, limit)
 	switch family, _, _ := strings.Cut(kind, "/"); {
-	case kind == "text/html" || kind == "application/xhtml+xml":
+	case isHTML(kind):
 		title = documentTitle(kind, resp.ContentType, body)
 		text, err = links.Text(in, resp.ContentType)
 		return title, readableLines([]byte(text)), true, err
-	case kind == "message/rfc822" || kind == "message/news":
+	case isMessage(kind):
 		title, in = documentTitle(kind, resp.ContentType, body), message.Text(in)
 	case (family == "text" || textTypes[kind]) && kind != "text/css" && kind != "text/javascript":
 		title, in = documentTitle(kind, resp.ContentType, body), decodeText(in, resp.ContentType)

@@ -112,15 +112,13 @@ func nameOf(author string) string {
 }
 
 func (s *Server) showThread(w http.ResponseWriter, r *http.Request) {
-	a, err := s.verify(r.URL.Query())
-	p := s.newPage(w, r, a)
-	if err != nil {
-		p.refuseUnsigned(a, err)
+	p, ok := s.signedPage(w, r, r.URL.Query())
+	if !ok {
 		return
 	}
-	articles, depths := s.readings.thread(a)
+	articles, depths := s.readings.thread(p.address)
 	if len(articles) < 2 {
-		group := address{url: a.from, foreign: a.foreign}
+		group := address{url: p.address.from, foreign: p.address.foreign}
 		http.Redirect(w, r, cmp.Or(s.linkTo(group), "/"), http.StatusSeeOther)
 		return
 	}

@@ -40,14 +40,14 @@ const maxHead = 16 << 10
 // waits for the beginning of types that are small or shown at once.
 func documentTitle(kind, contentType string, body *bufio.Reader) string {
 	title := ""
-	switch kind {
-	case "text/html", "application/xhtml+xml":
+	switch {
+	case isHTML(kind):
 		first, _ := body.Peek(maxHead)
 		title = links.Title(bytes.NewReader(first), contentType)
-	case "message/rfc822", "message/news":
+	case isMessage(kind):
 		first, _ := body.Peek(maxHead)
 		title = message.Decode(message.ParseHeader(first).Get("Subject"))
-	case gemtextType:
+	case kind == gemtextType:
 		first, _ := body.Peek(body.Buffered())
 		title = gemtextTitle(first)
 	}

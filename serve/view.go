@@ -10,6 +10,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -88,8 +89,7 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		p := s.newPage(w, r, address{})
 		p.typed, p.focus = r.PostFormValue("url"), true
-		p.fail(&fetch.Error{Code: fetch.ErrURL, Err: err})
-		p.end(nil)
+		p.show(nil, &fetch.Error{Code: fetch.ErrURL, Err: err})
 		return
 	}
 	http.Redirect(w, r, s.link("/view", address{url: s.logins.take(u), at: s.At}), http.StatusSeeOther)
@@ -113,17 +113,14 @@ func parseTyped(text string) (uri.URI, error) {
 }
 
 func (s *Server) view(w http.ResponseWriter, r *http.Request) {
-	a, err := s.verify(r.URL.Query())
-	p := s.newPage(w, r, a)
-	if err != nil {
-		p.refuseUnsigned(a, err)
-		return
-	}
-	if s.isSession(a.url.Scheme()) {
+	p, ok := s.signedPage(w, r, r.URL.Query())
+	switch {
+	case !ok:
+	case s.isSession(p.address.url.Scheme()):
 		p.offer()
-		return
+	default:
+		p.respond(r.Context(), &fetch.Request{})
 	}
-	p.respond(r.Context(), &fetch.Request{})
 }
 
 func (p *page) respond(ctx context.Context, req *fetch.Request) {
@@ -137,9 +134,20 @@ func (p *page) respond(ctx context.Context, req *fetch.Request) {
 	p.show(resp, err)
 }
 
+// signedPage returns the page of the address in a query. If its signature is not valid, it responds.
+func (s *Server) signedPage(w http.ResponseWriter, r *http.Request, q url.Values) (p *page, ok bool) {
+	a, err := s.verify(q)
+	p = s.newPage(w, r, a)
+	if err != nil {
+		p.refuseUnsigned(err)
+	}
+	return p, err == nil
+}
+
 // refuseUnsigned responds to a link without a valid signature, such as one on a web page or from an
 // earlier run of the program. Nothing is retrieved unless the user confirms.
-func (p *page) refuseUnsigned(a address, err error) {
+func (p *page) refuseUnsigned(err error) {
+	a := p.address
 	p.address = address{}
 	p.begin(http.StatusForbidden, "Open this URL?")
 	text := ""
@@ -202,6 +210,8 @@ func mediaType(contentType string, first []byte) string {
 	return name
 }
 
+func isHTML(kind string) bool { return kind == "text/html" || kind == "application/xhtml+xml" }
+
 // databaseType describes a database that can be searched (RFC 1738, section 3.8).
 const databaseType = "application/x-wais-source"
 
@@ -244,7 +254,7 @@ func (p *page) object(resp *fetch.Response) {
 		p.failed = p.message(resp, body)
 	case kind == gemtextType:
 		p.failed = p.gemtext(body, resp)
-	case kind == "text/html" || kind == "application/xhtml+xml":
+	case isHTML(kind):
 		p.put("frame", p.frameLink(resp, body))
 	case family == "image":
 		p.put("image", struct{ Link, Name string }{p.frameLink(resp, body), fetch.Printable(p.title)})
