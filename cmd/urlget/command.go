@@ -34,12 +34,30 @@ are attached to the terminal. Run "urlget schemes" for the list of schemes.`,
 	p.define(flags.Root, root)
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) { printHelp(cmd, args, p.table) })
 	root.SetHelpCommand(helpCommand(root, p.table))
-	for _, command := range []func(*program) *cobra.Command{getCommand, catCommand, listCommand, statCommand,
-		explainCommand, lockCommand, mcpCommand, schemesCommand, serveCommand, versionCommand, warcCommand} {
+	for _, c := range []commandRow{
+		{"get [flags] URL...", "Retrieve URLs and save them (the default command)", flags.Get, runGet},
+		{"cat [flags] URL...", "Print the content on standard output", flags.Cat, orArchives(nil, runCat)},
+		{"ls [flags] URL...", "List a directory, menu, newsgroup, page or archive", flags.List,
+			orArchives(listArchive, runList)},
+		{"stat [flags] URL...", "Print the metadata without the content", flags.Stat,
+			orArchives(describeArchive, runStat)},
+		{"explain [flags] URL...", "Show what would be done, without sending anything", flags.Explain,
+			runExplain},
+	} {
+		root.AddCommand(p.withFlags(c.set, &cobra.Command{Use: c.use, Short: c.short, RunE: p.runs(c.run)}))
+	}
+	for _, command := range []func(*program) *cobra.Command{lockCommand, mcpCommand, schemesCommand,
+		serveCommand, versionCommand, warcCommand} {
 		root.AddCommand(command(p))
 	}
 	root.AddCommand(queueCommands()...)
 	return root
+}
+
+type commandRow struct {
+	use, short string
+	set        flags.Commands
+	run        runFunc
 }
 
 // A runFunc is the body of a command.

@@ -21,14 +21,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-func explainCommand(p *program) *cobra.Command {
-	return p.withFlags(flags.Explain, &cobra.Command{
-		Use:   "explain [flags] URL...",
-		Short: "Show what would be done, without sending anything",
-		RunE:  p.runs(runExplain),
-	})
-}
-
 func runExplain(p *program, cmd *cobra.Command, args []string) error {
 	ctx, b, err := p.open(cmd, args, settings{offline: true})
 	if err != nil {

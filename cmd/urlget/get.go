@@ -16,22 +16,6 @@ import (
 	"github.com/urlget/urlget/internal/render"
 )
 
-func getCommand(p *program) *cobra.Command {
-	return p.withFlags(flags.Get, &cobra.Command{
-		Use:   "get [flags] URL...",
-		Short: "Retrieve URLs and save them (the default command)",
-		RunE:  p.runs(runGet),
-	})
-}
-
-func catCommand(p *program) *cobra.Command {
-	return p.withFlags(flags.Cat, &cobra.Command{
-		Use:   "cat [flags] URL...",
-		Short: "Print the content on standard output",
-		RunE:  p.runs(orArchives(nil, runCat)),
-	})
-}
-
 func runCat(p *program, cmd *cobra.Command, args []string) error {
 	p.opts.Output.Document = "-"
 	p.opts.Report.Quiet = p.opts.Report.Quiet || !p.opts.Report.Verbose

@@ -16,20 +16,11 @@ import (
 	"golang.org/x/term"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
-	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/render"
 )
-
-func listCommand(p *program) *cobra.Command {
-	return p.withFlags(flags.List, &cobra.Command{
-		Use:   "ls [flags] URL...",
-		Short: "List a directory, menu, newsgroup, page or archive",
-		RunE:  p.runs(orArchives(listArchive, runList)),
-	})
-}
 
 func runList(p *program, cmd *cobra.Command, args []string) error {
 	ctx, b, err := p.open(cmd, args, settings{op: fetch.OpList})

@@ -4,19 +4,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
-	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/internal/render"
 )
-
-func statCommand(p *program) *cobra.Command {
-	return p.withFlags(flags.Stat, &cobra.Command{
-		Use:   "stat [flags] URL...",
-		Short: "Print the metadata without the content",
-		RunE:  p.runs(orArchives(describeArchive, runStat)),
-	})
-}
 
 func runStat(p *program, cmd *cobra.Command, args []string) error {
 	ctx, b, err := p.open(cmd, args, settings{op: fetch.OpStat})

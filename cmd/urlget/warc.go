@@ -3,7 +3,9 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/urlget/urlget/archive"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 )
 
 func warcCommand(p *program) *cobra.Command {
@@ -23,8 +25,20 @@ func warcCommand(p *program) *cobra.Command {
 			return failure.Hinted("a subcommand is required", "see urlget warc --help")
 		},
 	}
-	cmd.AddCommand(warcVerifyCommand(p), warcIndexCommand(p), warcImportCommand(p),
-		warcMergeCommand(p), warcExtractCommand(p), warcPackCommand())
+	for _, c := range []commandRow{
+		{"verify FILE...", "Check the structure and digests of archives", 0, eachFile(verifyArchive)},
+		{"index FILE...", "Write an index next to an archive (CDXJ)", 0, eachFile(writeIndex)},
+		{"import --warc FILE FROM...",
+			"Import archives, pages (HAR, MHTML), mailboxes (mbox, Maildir) and mirrors", flags.Merge, importing()},
+		{"merge --warc FILE FROM...", "Merge archives into one and drop duplicate records", flags.Merge,
+			importing(archive.WARC)},
+		{"extract FILE [URL|ID]...", "Save the contents of an archive as files, or print records by ID",
+			flags.Extract, runExtract},
+		{"pack ALL.wacz FILE...", "Pack archives with an index and a list of pages (WACZ)", 0, runPack},
+	} {
+		cmd.AddCommand(p.define(c.set,
+			&cobra.Command{Use: c.use, Short: c.short, Args: needFile, RunE: p.runs(c.run)}))
+	}
 	return cmd
 }
 
@@ -35,11 +49,11 @@ func needFile(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-func eachFile(rep *reporter, do func(name string) error) func(*cobra.Command, []string) error {
-	return func(_ *cobra.Command, args []string) error {
+func eachFile(do func(p *program, name string) error) runFunc {
+	return func(p *program, _ *cobra.Command, args []string) error {
 		for _, name := range args {
-			if err := do(name); err != nil {
-				rep.fail("", err)
+			if err := do(p, name); err != nil {
+				p.rep.fail("", err)
 			}
 		}
 		return nil

@@ -14,20 +14,10 @@ import (
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
-	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/uri"
 )
-
-func warcExtractCommand(p *program) *cobra.Command {
-	return p.define(flags.Extract, &cobra.Command{
-		Use:   "extract FILE [URL|ID]...",
-		Short: "Save the contents of an archive as files, or print records by ID",
-		Args:  needFile,
-		RunE:  p.runs(runExtract),
-	})
-}
 
 // runExtract saves the contents of an archive, or the named URLs and records.
 func runExtract(p *program, cmd *cobra.Command, args []string) error {

@@ -11,32 +11,17 @@ import (
 
 	"github.com/urlget/urlget/archive"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
-	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
 )
 
-func warcImportCommand(p *program) *cobra.Command {
-	return p.define(flags.Merge, &cobra.Command{
-		Use:   "import --warc FILE FROM...",
-		Short: "Import archives, pages (HAR, MHTML), mailboxes (mbox, Maildir) and mirrors",
-		Args:  needFile,
-		RunE:  func(cmd *cobra.Command, args []string) error { return importInto(p, cmd, args) },
-	})
+// importing returns the command that imports files of some kinds into an archive, or of any without kinds.
+func importing(kinds ...archive.Kind) runFunc {
+	return func(p *program, cmd *cobra.Command, args []string) error {
+		return importInto(p, cmd, args, kinds)
+	}
 }
 
-func warcMergeCommand(p *program) *cobra.Command {
-	return p.define(flags.Merge, &cobra.Command{
-		Use:   "merge --warc FILE FROM...",
-		Short: "Merge archives into one and drop duplicate records",
-		Args:  needFile,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return importInto(p, cmd, args, archive.WARC)
-		},
-	})
-}
-
-// importInto imports the arguments into an archive. Only the given kinds are allowed; nil means any.
-func importInto(p *program, cmd *cobra.Command, args []string, kinds ...archive.Kind) error {
+func importInto(p *program, cmd *cobra.Command, args []string, kinds []archive.Kind) error {
 	p.opts.Use(cmd.Flags())
 	if p.opts.Archive.WARC == "" {
 		return failure.Hinted("no archive to write to", "use --warc FILE to name one")

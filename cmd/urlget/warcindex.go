@@ -7,23 +7,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/spf13/cobra"
-
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/internal/atomicfile"
 )
 
-func warcIndexCommand(p *program) *cobra.Command {
-	return &cobra.Command{
-		Use:   "index FILE...",
-		Short: "Write an index next to an archive (CDXJ)",
-		Args:  needFile,
-		RunE:  eachFile(p.rep, writeIndex),
-	}
-}
-
-func writeIndex(name string) error {
+func writeIndex(_ *program, name string) error {
 	f, err := os.Open(name)
 	if err != nil {
 		return failure.File(err)

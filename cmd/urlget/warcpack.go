@@ -12,16 +12,7 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 )
 
-func warcPackCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "pack ALL.wacz FILE...",
-		Short: "Pack archives with an index and a list of pages (WACZ)",
-		Args:  needFile,
-		RunE:  func(_ *cobra.Command, args []string) error { return pack(args) },
-	}
-}
-
-func pack(args []string) error {
+func runPack(_ *program, _ *cobra.Command, args []string) error {
 	if len(args) < 2 || !isPacked(args[0]) {
 		return failure.Hinted("the first FILE is the output and must end in .wacz",
 			"for example: urlget warc pack ALL.wacz ONE.warc.gz TWO.warc.gz")

@@ -4,26 +4,14 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/spf13/cobra"
-
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
 )
 
-func warcVerifyCommand(p *program) *cobra.Command {
-	return &cobra.Command{
-		Use:   "verify FILE...",
-		Short: "Check the structure and digests of archives",
-		Args:  needFile,
-		RunE: eachFile(p.rep, func(name string) error {
-			return verifyArchive(&errWriter{w: p.rep.std.out}, name)
-		}),
-	}
-}
-
-func verifyArchive(out *errWriter, name string) error {
+func verifyArchive(p *program, name string) error {
+	out := &errWriter{w: p.rep.std.out}
 	file, err := replay.OpenFile(name)
 	if err != nil {
 		return failure.File(err)
