@@ -56,35 +56,31 @@ func (x *jobs) printing(do responseFunc) verb {
 
 // printListing prints the entries of a listing or, if it has none, its text.
 func (r *reporter) printListing(j *job.Job, resp *fetch.Response) error {
+	if resp.Entries == nil {
+		return r.printText(resp)
+	}
 	r.stdout.Lock()
 	defer r.stdout.Unlock()
 	defer r.con.Pause()()
-	if resp.Entries != nil {
-		n := 0
-		err := r.printEntries(j.URL, func(yield func(fetch.Entry, error) bool) {
-			for e, err := range resp.Entries {
-				n++
-				if !yield(e, err) {
-					return
-				}
+	n := 0
+	err := r.printEntries(j.URL, func(yield func(fetch.Entry, error) bool) {
+		for e, err := range resp.Entries {
+			n++
+			if !yield(e, err) {
+				return
 			}
-		})
-		if err == nil && n == 0 {
-			r.say("%s: %s", j.URL.Redacted(), emptyMessage(resp.URL))
 		}
-		return err
+	})
+	if err == nil && n == 0 {
+		r.say("%s: %s", j.URL.Redacted(), emptyMessage(resp.URL))
 	}
-	return r.printBody(resp)
+	return err
 }
 
 func (r *reporter) printText(resp *fetch.Response) error {
 	r.stdout.Lock()
 	defer r.stdout.Unlock()
 	defer r.con.Pause()()
-	return r.printBody(resp)
-}
-
-func (r *reporter) printBody(resp *fetch.Response) error {
 	_, err := io.Copy(r.textOut(), resp.Body)
 	return failure.File(err)
 }

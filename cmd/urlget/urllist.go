@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding"
 	"encoding/json"
@@ -365,7 +366,8 @@ func jsonMistake(err error) string {
 	switch {
 	case errors.As(err, &kind):
 		got, _, _ := strings.Cut(kind.Value, " ") // followed by the number itself
-		return fmt.Sprintf("%q: got %s, expected %s", kind.Field, jsonKind(got), wantedKind(kind.Type))
+		return fmt.Sprintf("%q: got %s, expected %s", kind.Field, cmp.Or(jsonKinds[got], "a "+got),
+			wantedKind(kind.Type))
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return "unexpected end of line"
 	case errors.As(err, &form):
@@ -374,30 +376,15 @@ func jsonMistake(err error) string {
 	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "json: "), "download: ")
 }
 
-func jsonKind(kind string) string {
-	switch kind {
-	case "array":
-		return "a list"
-	case "object":
-		return "an object"
-	case "bool":
-		return "true or false"
-	}
-	return "a " + kind
-}
+var (
+	jsonKinds = map[string]string{"array": "a list", "object": "an object", "bool": "true or false"}
+	goKinds   = map[reflect.Kind]string{reflect.Slice: "a list", reflect.Map: "an object",
+		reflect.Struct: "an object", reflect.Int: "an integer", reflect.Int64: "an integer"}
+)
 
 func wantedKind(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Slice:
-		return "a list"
-	case reflect.Map:
-		return "an object"
-	case reflect.Int, reflect.Int64:
-		return "an integer"
-	case reflect.Struct:
-		if !reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
-			return "an object"
-		}
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+		return "a string"
 	}
-	return "a string"
+	return cmp.Or(goKinds[t.Kind()], "a string")
 }
