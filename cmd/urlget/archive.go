@@ -81,7 +81,7 @@ func (n *network) addTimeGates(list []fetch.Middleware,
 				return nil, err
 			}
 			gates := memento.Options{Client: client, TimeGates: o.TimeGates, At: at,
-				Within: time.Duration(o.Within)}
+				Within: o.Within}
 			return memento.Middleware(gates)(next).Open(ctx, req)
 		})
 	})
@@ -168,7 +168,7 @@ func (n *network) openArchives(ctx context.Context, args []string) (context.Cont
 	if err := os.MkdirAll(filepath.Dir(r.WARC), 0o777); err != nil {
 		return ctx, failure.File(err)
 	}
-	w, err := warc.Create(r.WARC, warc.WriterOptions{Plain: r.Plain, MaxSize: int64(r.MaxSize),
+	w, err := warc.Create(r.WARC, warc.WriterOptions{Plain: r.Plain, MaxSize: r.MaxSize,
 		Append: n.opts.AppendsArchive(), Index: r.Index,
 		Info: warcInfo(n.opts, args), Format: capture.Format})
 	if errors.Is(err, fs.ErrExist) {

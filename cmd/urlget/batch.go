@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"sync/atomic"
-	"time"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/crawl/schedule"
@@ -167,7 +166,7 @@ func (b *batch) nextTask(ctx context.Context, _ func(string) bool) (schedule.Tas
 }
 
 func (b *batch) overQuota() bool {
-	limit := int64(b.opts.Many.Quota)
+	limit := b.opts.Many.Quota
 	if limit == 0 || b.quota.received.Load() < limit {
 		return false
 	}
@@ -228,7 +227,7 @@ func (b *batch) schedule(t *task) schedule.Task {
 }
 
 func (b *batch) withMaxTime(ctx context.Context) (context.Context, context.CancelFunc) {
-	limit := time.Duration(b.opts.Network.MaxTime)
+	limit := b.opts.Network.MaxTime
 	if limit <= 0 {
 		return ctx, func() {}
 	}

@@ -77,7 +77,7 @@ func (n *network) options() (*fetch.Options, error) {
 	opts := &fetch.Options{
 		Policy: &fetch.Policy{AllowPorts: s.Limits.Ports, AllowPrivate: s.Limits.Private,
 			AllowRedirects: s.Limits.Redirects,
-			MaxSize:        int64(s.Limits.MaxSize)},
+			MaxSize:        s.Limits.MaxSize},
 		Credentials:  restrictingLogins{n.credentials(), &n.archives},
 		Identity:     fetch.Identity{UserAgent: s.Request.Agent},
 		Timeouts:     timeouts(s),
@@ -152,9 +152,9 @@ func timeouts(o *flags.Options) fetch.Timeouts {
 		case o.Given(name) && special == 0, !o.Given(name) && o.Given("timeout") && o.Network.Timeout == 0:
 			return -1
 		case o.Given(name):
-			return time.Duration(special)
+			return special
 		}
-		return time.Duration(o.Network.Timeout)
+		return o.Network.Timeout
 	}
 	read := pick(o.Network.ReadTimeout, "read-timeout")
 	return fetch.Timeouts{Connect: pick(o.Network.ConnectTimeout, "connect-timeout"), Reply: read, Idle: read}
@@ -175,7 +175,7 @@ func leastSpeed(o *flags.Options) (rate int64, during time.Duration) {
 		rate = o.Network.SpeedLimit
 	}
 	if o.Given("speed-time") {
-		during = time.Duration(o.Network.SpeedTime)
+		during = o.Network.SpeedTime
 	}
 	if rate == 0 || during == 0 {
 		return 0, 0

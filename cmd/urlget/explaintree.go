@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/crawl"
@@ -131,9 +130,9 @@ func (x *explainer) treeRules(u uri.URI, robots bool) []string {
 		}
 	}
 	pace := fmt.Sprintf("runs %d transfers in parallel, at most %d per host", m.Jobs,
-		min(int(m.Jobs), hostLimit(m, u.Scheme())))
+		min(m.Jobs, hostLimit(m, u.Scheme())))
 	if m.Wait > 0 {
-		pace += fmt.Sprintf(", with a wait of %s between requests", tty.WaitTime(time.Duration(m.Wait)))
+		pace += fmt.Sprintf(", with a wait of %s between requests", tty.WaitTime(m.Wait))
 	}
 	rules = append(rules, pace)
 	for _, r := range []struct {

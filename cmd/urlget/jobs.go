@@ -43,7 +43,7 @@ func newJobs(p *program, client *fetch.Client) *jobs {
 }
 
 func newRunner(o *flags.Options, files *download.Downloader) *job.Runner {
-	policy := retry.Policy{Tries: o.Network.Tries, MaxRetryAfter: time.Duration(o.Network.RetryWait)}
+	policy := retry.Policy{Tries: o.Network.Tries, MaxRetryAfter: o.Network.RetryWait}
 	// The library replaces 0 by its defaults. For the user, 0 tries are unlimited, as in wget, and the
 	// runner does not wait for a time of 0.
 	if policy.Tries == 0 {

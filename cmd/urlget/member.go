@@ -16,7 +16,7 @@ func fallback(o *flags.Options) fetch.Fallback {
 	if o.Tree.On() {
 		return noMembersInTrees
 	}
-	return member.Options{MaxSize: int64(o.Limits.MaxSize)}.Fallback
+	return member.Options{MaxSize: o.Limits.MaxSize}.Fallback
 }
 
 // noMembersInTrees adds a hint to the error of a URL of the user that may name a member.

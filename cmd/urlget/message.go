@@ -48,7 +48,7 @@ func extract(o *flags.Options, url uri.URI, resp *fetch.Response) error {
 		content = message.Text(resp.Body)
 		resp.ContentType, resp.Name = "text/plain; charset=utf-8", name+".txt"
 	} else {
-		p, err := message.OpenPart(resp.Body, int(o.Mail.Part))
+		p, err := message.OpenPart(resp.Body, o.Mail.Part)
 		if err != nil {
 			return messageError(err)
 		}

@@ -18,7 +18,7 @@ func (n *network) middleware() []fetch.Middleware {
 	if o.Replay != nil {
 		only := o.ReplayOnly || !o.At.IsZero() && o.TimeGates == nil
 		list = append(list, n.replayMiddleware(replay.Options{Only: only, At: o.At,
-			Near: o.Near, Within: time.Duration(o.Within), Compressed: n.opts.Driver.Web.Compressed}))
+			Near: o.Near, Within: o.Within, Compressed: n.opts.Driver.Web.Compressed}))
 	}
 	list = n.addCache(list)
 	return n.addTimeGates(list, func(context.Context) time.Time { return o.At })
@@ -30,10 +30,10 @@ func (n *network) observers() []fetch.Middleware {
 		list = append(list, n.addFields)
 	}
 	if n.opts.Network.Rate > 0 {
-		list = append(list, middleware.RateLimit(int64(n.opts.Network.Rate)))
+		list = append(list, middleware.RateLimit(n.opts.Network.Rate))
 	}
 	if n.opts.Many.HostRate > 0 {
-		list = append(list, middleware.RateLimitPerHost(int64(n.opts.Many.HostRate)))
+		list = append(list, middleware.RateLimitPerHost(n.opts.Many.HostRate))
 	}
 	if rate, during := leastSpeed(n.opts); rate > 0 {
 		list = append(list, middleware.SpeedLimit(rate, during))

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"strings"
-	"time"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/crawl/schedule"
@@ -19,14 +18,14 @@ import (
 
 func newScheduler(x *jobs) *schedule.Scheduler {
 	m := &x.opts.Many
-	parallel, grow := int(m.Jobs), flags.MaxGrow
+	parallel, grow := m.Jobs, flags.MaxGrow
 	if x.serial() {
 		parallel = 1
 	}
 	if x.serial() || !x.opts.Grows() {
 		grow = 0
 	}
-	if most := maxTransfers(rlimit.Files(), int(m.Segments)); most > 0 && max(parallel, grow) > most {
+	if most := maxTransfers(rlimit.Files(), m.Segments); most > 0 && max(parallel, grow) > most {
 		if parallel > most {
 			x.rep.con.Warn(fmt.Sprintf("%d transfers at once instead of %d, because the system allows %d "+
 				"open files; use ulimit -n to change that", most, parallel, rlimit.Files()))
@@ -36,9 +35,9 @@ func newScheduler(x *jobs) *schedule.Scheduler {
 	return schedule.New(&schedule.Options{
 		Parallel:    parallel,
 		Grow:        grow,
-		Host:        schedule.Limits{Delay: time.Duration(m.Wait)},
+		Host:        schedule.Limits{Delay: m.Wait},
 		RandomDelay: m.RandomWait,
-		MaxPause:    time.Duration(x.opts.Network.RetryWait),
+		MaxPause:    x.opts.Network.RetryWait,
 		Pipeline:    x.client.Pipeline,
 		Limits: func(host string) schedule.Limits {
 			scheme, _, _ := strings.Cut(host, ":")
@@ -75,25 +74,25 @@ func treeSchedule(o *flags.Options, seeds []seed) schedule.Options {
 	for _, s := range seeds {
 		most = max(most, hostLimit(m, s.url.Scheme()))
 	}
-	parallel, grow := int(m.Jobs), 0
+	parallel, grow := m.Jobs, 0
 	if o.Grows() {
 		grow = flags.MaxGrow
 	}
-	if files := maxTransfers(rlimit.Files(), int(m.Segments)); files > 0 {
+	if files := maxTransfers(rlimit.Files(), m.Segments); files > 0 {
 		parallel, grow = min(parallel, files), min(grow, files)
 	}
 	return schedule.Options{
 		Parallel:    parallel,
 		Grow:        grow,
-		Host:        schedule.Limits{Parallel: most, Delay: time.Duration(m.Wait)},
+		Host:        schedule.Limits{Parallel: most, Delay: m.Wait},
 		RandomDelay: m.RandomWait,
-		MaxPause:    time.Duration(o.Network.RetryWait),
+		MaxPause:    o.Network.RetryWait,
 	}
 }
 
 func hostLimit(m *flags.Many, scheme string) int {
 	if m.PerHost > 0 {
-		return int(m.PerHost)
+		return m.PerHost
 	}
 	return flags.PerHost(scheme)
 }

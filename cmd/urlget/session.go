@@ -139,7 +139,7 @@ func sessionOutput(x *jobs, terminal bool) (io.Writer, func(error) error, error)
 	case x.out.stream != "":
 		return both(x.out.writer), same, nil
 	}
-	file, err := session.Create(x.files.Root, x.out.name, int64(x.opts.Limits.MaxSize))
+	file, err := session.Create(x.files.Root, x.out.name, x.opts.Limits.MaxSize)
 	if err != nil {
 		return nil, nil, err
 	}

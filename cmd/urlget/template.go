@@ -53,7 +53,7 @@ func flagsJob(o *flags.Options, op fetch.Op) (*job.Job, error) {
 		return nil, failure.Usagef("--user-agent: must not contain a line break or NUL")
 	}
 	j := &job.Job{Op: op, View: o.Request.View, Header: o.Request.Header, Exists: o.Exists(),
-		Segments: int(o.Many.Segments)}
+		Segments: o.Many.Segments}
 	if o.Request.Referer != "" {
 		j.Header = append(j.Header[:len(j.Header):len(j.Header)], "Referer: "+o.Request.Referer)
 	}

@@ -42,7 +42,7 @@ func (t *tree) mirror(ctx context.Context, seeds []seed) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var received atomic.Int64
-	quota := int64(t.opts.Many.Quota)
+	quota := t.opts.Many.Quota
 	opts.Ended = func(e mirror.Event) {
 		if e.Outcome == job.Failed && ctx.Err() != nil && context.Cause(ctx) == errFailFast {
 			return // canceled because another URL failed
@@ -95,7 +95,7 @@ func (t *tree) mirrorOptions(seeds []seed) (*mirror.Options, error) {
 			NoRobots: o.NoRobots || asked, Sitemaps: o.Sitemaps, MaxRedirects: t.opts.Network.MaxRedirect},
 		Layout:      *o.Layout(),
 		State:       o.State,
-		DeleteShare: int(o.Delete),
+		DeleteShare: o.Delete,
 		Newer:       o.Mirror || t.opts.Output.Newer,
 		Keep:        t.opts.Output.NoClobber,
 		Delete:      o.Delete > 0,
