@@ -256,7 +256,6 @@ func (s *Server) searchText(w http.ResponseWriter, r *http.Request) {
 	}{fetch.Printable(words), rows, total, len(rows), total > len(rows), partial})
 }
 
-// excerpt returns the text around the first place of each word of the query.
 func excerpt(text, query string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	wanted := make(map[string]bool)
@@ -289,7 +288,6 @@ type markedText struct {
 	Word bool // of the search
 }
 
-// markWords splits a text at the words of the query.
 func markWords(text, query string) (list []markedText) {
 	wanted := make(map[string]bool)
 	splitWords(query, func(word string, _, _ int) { wanted[word] = true })

@@ -75,7 +75,6 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	p.end(nil)
 }
 
-// schemePrefix returns the beginning of the URLs of a scheme.
 func schemePrefix(s fetch.Scheme) string {
 	if s.Port == 0 {
 		return s.Name + ":"

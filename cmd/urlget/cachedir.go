@@ -43,7 +43,6 @@ func isOwnFile(name string) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular()
 }
 
-// open opens the archives in the directory. It skips other files, and says so.
 func (d cacheDir) open() (*replay.Archive, error) {
 	entries, err := os.ReadDir(d.name)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// readAuthorities reads certificates in PEM or DER.
 func readAuthorities(file string) (*x509.CertPool, error) {
 	content, err := os.ReadFile(file)
 	if err != nil {

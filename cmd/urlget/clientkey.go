@@ -107,7 +107,6 @@ func derKeyType(content []byte) string {
 
 func last[T any](_ T, err error) error { return err }
 
-// errPassphrase is the error of a wrong passphrase.
 var errPassphrase = errors.New("the passphrase is wrong")
 
 // decrypt returns a key as PKCS#8.

@@ -78,7 +78,6 @@ func (x *jobs) writeUnused(name string, content []byte) (string, error) {
 	return name, nil
 }
 
-// maxUnused limits the search for an unused name.
 const maxUnused = 10_000
 
 // createUnused creates a file of that name or, if it is in use, of NAME.1 and so on. It returns the

@@ -38,7 +38,6 @@ func (r *reporter) reportRetry(shown *tty.Transfer, u uri.URI, failed int, wait 
 	r.say("%s: %s; retrying in %s", url, reason, tty.WaitTime(wait))
 }
 
-// progressInterval limits progress events to four per second.
 const progressInterval = 250 * time.Millisecond
 
 // progress returns the function to call as bytes arrive, or nil if progress is not reported.

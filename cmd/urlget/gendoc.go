@@ -41,7 +41,6 @@ func main() {
 	}
 }
 
-// groups returns the flags of a command in the groups of --help.
 func groups(table flags.Table, cmd *cobra.Command) []manpages.Group {
 	var all []manpages.Group
 	for _, g := range table.Groups(cmd.Flags()) {

@@ -15,7 +15,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// maxGlob limits the number of URLs that --glob-ranges makes.
 const maxGlob = 100_000
 
 const (

@@ -97,7 +97,6 @@ var reasonHints = map[fetch.ReasonKind]string{
 		"and from the address",
 }
 
-// hintOfCode returns what helps after any error of a class.
 func hintOfCode(e *fetch.Error) string {
 	switch e.Code {
 	case fetch.ErrAuth:

@@ -132,7 +132,6 @@ func (inv *inventory) text(w io.Writer, name string) error {
 	return failure.File(out.err)
 }
 
-// maxCounted limits the number of distinct URLs.
 const maxCounted = 1 << 20
 
 const (

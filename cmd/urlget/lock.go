@@ -324,7 +324,6 @@ func (w *limitedContent) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// openLocked reads the lock file of --locked.
 func openLocked(o *flags.Options, stdin io.Reader, args []string) (*lockFile, error) {
 	if len(args) > 0 {
 		return nil, failure.Hinted("--locked retrieves the URLs of the lock file, and no others",

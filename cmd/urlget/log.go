@@ -11,7 +11,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// backgroundLog is the default log file of --background.
 const backgroundLog = "urlget-log"
 
 // inBackground is the environment variable that marks the background process. Its value is ignored.

@@ -57,7 +57,6 @@ func (g *getter) metalink(ctx context.Context, t *task) (e outcome, ok bool) {
 	return last, true
 }
 
-// describedBy returns the files that the response to j describes.
 func (x *jobs) describedBy(ctx context.Context, j *job.Job) ([]download.Manifest, error) {
 	ignored := func(u uri.URI, err error) {
 		x.rep.say("%s: %s; it is ignored", u.Redacted(), render.ErrorText(err))

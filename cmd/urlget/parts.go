@@ -66,7 +66,6 @@ func eachPart(r io.Reader, do func(partRecord) error) error {
 	return nil
 }
 
-// maxTypeText limits the width of the column of types.
 const maxTypeText = 40
 
 func writePartTable(w io.Writer, rows []partRecord) {

@@ -96,7 +96,6 @@ func (n *network) archiveClient() (*fetch.Client, error) {
 	})
 }
 
-// areArchives reports whether all arguments are URLs of archives on servers.
 func areArchives(args []string) bool {
 	return len(args) > 0 && !slices.ContainsFunc(args, func(arg string) bool {
 		u, err := uri.ParseRef(arg)
@@ -104,7 +103,6 @@ func areArchives(args []string) bool {
 	})
 }
 
-// listRemote lists the records of archives on servers.
 func (p *program) listRemote(ctx context.Context, args []string) error {
 	for _, arg := range args {
 		u, err := uri.ParseRef(arg)

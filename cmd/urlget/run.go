@@ -58,7 +58,6 @@ func interruptible(args []string, std stdio, loaders ...fetch.Loader) int {
 // errEnded ends a command that has nothing left to do or to report.
 var errEnded = errors.New("ended")
 
-// execute runs the command with its arguments and returns its exit status.
 func execute(ctx context.Context, args []string, std stdio, loaders ...fetch.Loader) int {
 	p := newProgram(args, std, loaders)
 	if err := p.run(ctx, args); err != nil && err != errEnded {

@@ -249,7 +249,6 @@ func startURL(arg string) (uri.URI, error) {
 	return u, nil
 }
 
-// serveOn serves on l until ctx ends.
 func serveOn(ctx context.Context, n *network, l net.Listener, opts browse.Options) error {
 	host := l.Addr().String()
 	opts.Hosts = hostsOf(host)

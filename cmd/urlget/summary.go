@@ -12,7 +12,6 @@ import (
 	"github.com/urlget/urlget/fetch/job"
 )
 
-// maxFailures limits the number of failed URLs listed in the summary.
 const maxFailures = 20
 
 // A tally counts the outcomes of the transfers of a run. It is safe for concurrent use.
@@ -24,7 +23,6 @@ type tally struct {
 	kept     atomic.Bool // an interrupted transfer can be resumed
 }
 
-// count counts an outcome and the bytes of its transfer.
 func (t *tally) count(o job.Outcome, bytes int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -45,7 +45,6 @@ func checksumText(text string) string {
 	return text
 }
 
-// checksum finds the checksum of j in the checksum file.
 func (s *sumFile) checksum(ctx context.Context, client *fetch.Client, j *job.Job) error {
 	if s == nil {
 		return nil

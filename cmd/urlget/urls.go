@@ -92,7 +92,6 @@ func (p *program) understand(cmd *cobra.Command, args []string, how settings) (s
 	return src, nil
 }
 
-// checkFlags rejects invalid flags, and flags that conflict with each other or with the arguments.
 func (p *program) checkFlags(cmd *cobra.Command, src *source, how settings) error {
 	if err := p.opts.CheckMisplaced(); err != nil {
 		return err

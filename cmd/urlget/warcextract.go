@@ -19,7 +19,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// runExtract saves the contents of an archive, or the named URLs and records.
 func runExtract(p *program, cmd *cobra.Command, args []string) error {
 	p.opts.Use(cmd.Flags())
 	urls, ids, err := recordsNamed(args[1:])

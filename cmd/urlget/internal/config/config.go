@@ -46,7 +46,6 @@ type section struct {
 	lines        []line
 }
 
-// locate returns the file to read, and whether the user named it.
 func locate(o *flags.Config) (path string, named bool) {
 	switch env := os.Getenv("URLGET_CONFIG"); {
 	case o.None:
