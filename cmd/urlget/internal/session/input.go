@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"os"
 	"sync"
 
@@ -36,6 +37,16 @@ func (in *Input) read() <-chan []byte {
 		}()
 	})
 	return in.chunks
+}
+
+// next returns more input. At the end of the input, and once ctx is done, ok is false.
+func (in *Input) next(ctx context.Context) (chunk []byte, ok bool) {
+	select {
+	case chunk, ok = <-in.read():
+		return chunk, ok
+	case <-ctx.Done():
+		return nil, false
+	}
 }
 
 // Terminal reports whether input comes from a terminal.

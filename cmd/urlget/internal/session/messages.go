@@ -18,48 +18,38 @@ const maxLine = 16 << 20
 // sent as binary. At a terminal, the end of the input ends the session.
 func (s *Session) lines(ctx context.Context) error {
 	var line []byte
-	for {
-		select {
-		case chunk, ok := <-s.Input.read():
-			if !ok {
-				if len(line) > 0 {
-					if err := s.send(line); err != nil {
-						return err
-					}
-				}
-				if s.Input.Terminal() {
-					return errClosed
-				}
-				return nil
+	for chunk, ok := s.Input.next(ctx); ok; chunk, ok = s.Input.next(ctx) {
+		for len(chunk) > 0 {
+			part, rest, ended := bytes.Cut(chunk, []byte("\n"))
+			if line = append(line, part...); len(line) > maxLine {
+				return &fetch.Error{Code: fetch.ErrRequest,
+					Err: fmt.Errorf("an input line is longer than %d bytes", maxLine)}
 			}
-			for len(chunk) > 0 {
-				part, rest, ended := bytes.Cut(chunk, []byte("\n"))
-				if line = append(line, part...); len(line) > maxLine {
-					return &fetch.Error{Code: fetch.ErrRequest,
-						Err: fmt.Errorf("an input line is longer than %d bytes", maxLine)}
+			if chunk = rest; ended {
+				if err := s.send(line); err != nil {
+					return err
 				}
-				if chunk = rest; ended {
-					if err := s.send(line); err != nil {
-						return err
-					}
-					line = line[:0]
-				}
+				line = line[:0]
 			}
-		case <-ctx.Done():
-			return nil
 		}
 	}
-}
-
-func (s *Session) send(line []byte) error {
-	line = bytes.TrimSuffix(line, []byte("\r"))
-	if err := s.Messages.Send(fetch.Message{Text: utf8.Valid(line), Data: line}); err != nil {
-		return s.sendError(err)
+	if ctx.Err() == nil && len(line) > 0 {
+		if err := s.send(line); err != nil {
+			return err
+		}
+	}
+	if s.Input.Terminal() {
+		return inputEnded(ctx)
 	}
 	return nil
 }
 
-func (s *Session) messages(arrived chan<- struct{}) error {
+func (s *Session) send(line []byte) error {
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	return sendError(s.Messages.Send(fetch.Message{Text: utf8.Valid(line), Data: line}))
+}
+
+func (s *Session) messages(arrived func()) error {
 	for {
 		m, err := s.Messages.Receive()
 		switch {
@@ -68,10 +58,7 @@ func (s *Session) messages(arrived chan<- struct{}) error {
 		case err != nil:
 			return err
 		}
-		select {
-		case arrived <- struct{}{}:
-		default:
-		}
+		arrived()
 		if err := s.Received(m); err != nil {
 			return failure.File(err)
 		}

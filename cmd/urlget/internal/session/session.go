@@ -57,7 +57,13 @@ var errClosed = errors.New("closed")
 func (s *Session) run(ctx context.Context, send func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	arrived := make(chan struct{}, 1)
+	activity := make(chan struct{}, 1)
+	arrived := func() {
+		select {
+		case activity <- struct{}{}:
+		default:
+		}
+	}
 	received, sent := make(chan error, 1), make(chan error, 1)
 	go func() {
 		if s.Received != nil {
@@ -81,7 +87,7 @@ func (s *Session) run(ctx context.Context, send func(context.Context) error) err
 		case sendErr := <-sent:
 			sending, sent = false, nil
 			done, err = sendErr != nil, sendErr
-		case <-arrived:
+		case <-activity:
 			idle.Reset(limit)
 		case <-idle.C:
 			done = true
@@ -106,15 +112,12 @@ func (s *Session) run(ctx context.Context, send func(context.Context) error) err
 	return err
 }
 
-func (s *Session) receive(arrived chan<- struct{}) error {
+func (s *Session) receive(arrived func()) error {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := s.Conn.Read(buf)
 		if n > 0 {
-			select {
-			case arrived <- struct{}{}:
-			default:
-			}
+			arrived()
 			s.outputLock.Lock()
 			_, writeErr := s.Output.Write(buf[:n])
 			s.outputLock.Unlock()
@@ -132,28 +135,34 @@ func (s *Session) receive(arrived chan<- struct{}) error {
 }
 
 func (s *Session) pipe(ctx context.Context) error {
-	for {
-		select {
-		case chunk, ok := <-s.Input.read():
-			if !ok {
-				return nil
-			}
-			if _, err := s.Conn.Write(chunk); err != nil {
-				return s.sendError(err)
-			}
-		case <-ctx.Done():
-			return nil
+	for chunk, ok := s.Input.next(ctx); ok; chunk, ok = s.Input.next(ctx) {
+		if err := s.write(chunk); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
-// sendError returns the error for a failed write. If the server has closed the connection, the read
-// error has the cause.
-func (s *Session) sendError(err error) error {
-	if fetch.CodeOf(err) == "" {
+func (s *Session) write(p []byte) error {
+	_, err := s.Conn.Write(p)
+	return sendError(err)
+}
+
+// sendError classifies the error of a write. If the server has closed the connection, the read error has
+// the cause.
+func sendError(err error) error {
+	if err != nil && fetch.CodeOf(err) == "" {
 		return &fetch.Error{Code: fetch.ErrNetwork, Err: err}
 	}
 	return err
+}
+
+// inputEnded returns the error that closes the session if the input has ended, and nil if ctx is done.
+func inputEnded(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return errClosed
 }
 
 func (s *Session) attach(ctx context.Context) error {
@@ -185,28 +194,20 @@ func (s *Session) followSize(screen fetch.Terminal) (stop func()) {
 }
 
 func (s *Session) sendTyped(ctx context.Context, fd int, state *term.State, screen fetch.Terminal) error {
-	for {
-		select {
-		case chunk, ok := <-s.Input.read():
-			if !ok {
-				return errClosed
+	for chunk, ok := s.Input.next(ctx); ok; chunk, ok = s.Input.next(ctx) {
+		send, rest, escaped := bytes.Cut(chunk, []byte{escape})
+		if len(send) > 0 {
+			if err := s.write(send); err != nil {
+				return err
 			}
-			send, rest, escaped := bytes.Cut(chunk, []byte{escape})
-			if len(send) > 0 {
-				if _, err := s.Conn.Write(send); err != nil {
-					return s.sendError(err)
-				}
-			}
-			if !escaped {
-				continue
-			}
+		}
+		if escaped {
 			if err := s.command(ctx, fd, state, screen, rest); err != nil {
 				return err
 			}
-		case <-ctx.Done():
-			return nil
 		}
 	}
+	return inputEnded(ctx)
 }
 
 // command prompts for a command. It restores the terminal and pauses the server's output. typed is
@@ -221,15 +222,11 @@ func (s *Session) command(
 	for {
 		fmt.Fprint(s.Console, "\nurlget (close, break, status, or Enter to continue)> ")
 		for !bytes.ContainsAny(typed, "\r\n") {
-			select {
-			case chunk, ok := <-s.Input.read():
-				if !ok {
-					return errClosed
-				}
-				typed = append(typed, chunk...)
-			case <-ctx.Done():
-				return nil
+			chunk, ok := s.Input.next(ctx)
+			if !ok {
+				return inputEnded(ctx)
 			}
+			typed = append(typed, chunk...)
 		}
 		line, _, _ := bytes.Cut(typed, []byte("\n"))
 		typed = nil
@@ -241,10 +238,7 @@ func (s *Session) command(
 		case screen == nil && (strings.HasPrefix("break", word) || strings.HasPrefix("send break", word)):
 			s.Say("this protocol does not support break")
 		case strings.HasPrefix("break", word), strings.HasPrefix("send break", word):
-			if err := screen.Break(); err != nil {
-				return s.sendError(err)
-			}
-			return nil
+			return sendError(screen.Break())
 		case strings.HasPrefix("status", word):
 			s.Say("%s", s.status(screen))
 		default:
