@@ -109,11 +109,9 @@ func servePages(ctx context.Context, n *network, addr string, start uri.URI) err
 	opts.Start = start
 	n.opts.Driver.Web.Compressed = true // pages are rewritten, so they must be decoded
 	opts.Archive, opts.ArchiveOnly, opts.At = n.archives.replay, n.opts.Archive.ReplayOnly, n.opts.Archive.At
-	clients, err := newServeClients(n)
-	if err != nil {
+	if err := addClients(n, &opts); err != nil {
 		return err
 	}
-	opts.Client, opts.Foreign, opts.Sessions = clients.own, clients.foreign, clients.sessions
 	defer opts.Client.Close()
 	defer opts.Foreign.Close()
 	if opts.Sessions != nil {
@@ -140,17 +138,19 @@ func pageOptions(all *flags.Options) (opts browse.Options, err error) {
 	return opts, nil
 }
 
-type serveClients struct{ own, foreign, sessions *fetch.Client }
-
-// newServeClients returns the client for the user, the client for other requests, which has no
-// credentials, and the client for sessions, if enabled.
-func newServeClients(n *network) (c serveClients, err error) {
+// addClients adds the client for the user, the client for other requests, which has no credentials, and the
+// client for sessions, if enabled.
+func addClients(n *network, to *browse.Options) error {
 	opts, err := n.options()
 	if err != nil {
-		return c, err
+		return err
 	}
 	opts.MaxErrorBody = maxErrorPage
-	opts.Recorder = joinRecorders(opts.Recorder, browse.Recorder())
+	if before := opts.Recorder; before != nil {
+		opts.Recorder = fetch.JoinRecorders(before, browse.Recorder())
+	} else {
+		opts.Recorder = browse.Recorder()
+	}
 	opts.Middleware = n.observers()
 	if r := n.archives.replay; r != nil {
 		how := replay.Options{Only: n.opts.Archive.ReplayOnly, Near: n.opts.Archive.Near}
@@ -160,17 +160,17 @@ func newServeClients(n *network) (c serveClients, err error) {
 	opts.Middleware = n.addTimeGates(opts.Middleware, browse.Date)
 	foreign := n.withoutSecrets(opts)
 	opts.Credentials, opts.TLS = ownLogins{opts.Credentials}, browse.Identify(opts.TLS)
-	c.own = n.clientWith(opts)
-	foreign.Places = c.own // pages on a private host may link to private hosts
-	c.foreign = n.clientWith(&foreign)
+	to.Client = n.clientWith(opts)
+	foreign.Places = to.Client // pages on a private host may link to private hosts
+	to.Foreign = n.clientWith(&foreign)
 	if n.opts.Serve.Terminal {
 		sessions, policy := foreign, *foreign.Policy
 		policy.AllowSessions = true // the page asks the user
 		sessions.Policy, sessions.Timeouts.Idle = &policy, -1
 		n.opts.Driver.TermType = "xterm" // best supported by the page's terminal
-		c.sessions = n.clientWith(&sessions)
+		to.Sessions = n.clientWith(&sessions)
 	}
-	return c, nil
+	return nil
 }
 
 // withoutSecrets returns a copy of opts without logins, client certificates and the header fields of the
@@ -186,13 +186,6 @@ func (n *network) withoutSecrets(opts *fetch.Options) fetch.Options {
 		foreign.Middleware = slices.Delete(slices.Clone(opts.Middleware), 1, 2)
 	}
 	return foreign
-}
-
-func joinRecorders(first, second fetch.Recorder) fetch.Recorder {
-	if first == nil {
-		return second
-	}
-	return fetch.JoinRecorders(first, second)
 }
 
 // ownLogins provides the user's credentials for URLs that the user named, and for links within the
