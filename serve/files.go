@@ -2,6 +2,7 @@ package serve
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -28,6 +29,20 @@ func fill(f *os.File, text []byte) error {
 		os.Remove(f.Name())
 	}
 	return err
+}
+
+// readSmall reads a file of at most max bytes.
+func readSmall(name string, max int64) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, max+1))
+	if err == nil && int64(len(text)) > max {
+		err = fmt.Errorf("%s has more than %d bytes", name, max)
+	}
+	return text, err
 }
 
 // replaceFile replaces a file that only the user may read, atomically.

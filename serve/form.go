@@ -128,10 +128,9 @@ func (s *Server) submitForm(w http.ResponseWriter, r *http.Request) {
 				http.Error(w, "The uploaded file cannot be read.", http.StatusBadRequest)
 				return
 			}
-			content := make([]byte, file[0].Size)
-			n, _ := io.ReadFull(f, content)
+			content, _ := io.ReadAll(f)
 			f.Close()
-			values = []string{string(content[:n])}
+			values = []string{string(content)}
 		}
 		req.Form[names[0]] = values
 	}

@@ -1,8 +1,6 @@
 package serve
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -139,24 +137,20 @@ func (i *identities) uses() (map[uri.Origin]string, error) {
 	if i.dir == "" {
 		return uses, nil
 	}
-	text, err := os.ReadFile(filepath.Join(i.dir, usesFile))
+	text, err := readSmall(filepath.Join(i.dir, usesFile), maxUsesFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return uses, nil
-	}
-	if err == nil && len(text) > maxUsesFile {
-		err = fmt.Errorf("%s has more than %d bytes", usesFile, maxUsesFile)
 	}
 	if err != nil {
 		return uses, err
 	}
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	for lines.Scan() {
-		where, name, ok := strings.Cut(lines.Text(), " ")
+	for line := range strings.SplitSeq(string(text), "\n") {
+		where, name, ok := strings.Cut(strings.TrimSuffix(line, "\r"), " ")
 		if u, err := uri.Parse(where); err == nil && u.Host() != "" && ok && checkIdentityName(name) == nil {
 			uses[u.Origin()] = name
 		}
 	}
-	return uses, lines.Err()
+	return uses, nil
 }
 
 func (i *identities) use(server uri.Origin, name string) error {

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -58,41 +59,30 @@ func (s *Server) linkTo(a address) string {
 }
 
 func (s *Server) query(a address) url.Values {
-	q := url.Values{"u": {a.url.String()}, "s": {s.sign(a)}}
-	if !a.from.IsZero() {
-		q.Set("f", a.from.String())
-	}
-	if a.foreign {
-		q.Set("x", "1")
-	}
-	if a.view != "" {
-		q.Set("v", a.view)
-	}
-	if a.part != "" {
-		q.Set("p", a.part)
-	}
+	at := ""
 	if !a.at.IsZero() {
-		q.Set("t", a.at.UTC().Format(time.RFC3339Nano))
+		at = a.at.UTC().Format(time.RFC3339Nano)
 	}
-	if a.live {
-		q.Set("l", "1")
-	}
-	if a.cacheID != "" {
-		q.Set("k", a.cacheID)
-	}
-	if a.cachedOnly {
-		q.Set("o", "1")
+	q := url.Values{"u": {a.url.String()}, "s": {s.sign(a)}}
+	for _, f := range [...]field{{"f", a.from.String()}, {"x", bit(a.foreign)}, {"v", a.view},
+		{"p", a.part}, {"t", at}, {"l", bit(a.live)}, {"k", a.cacheID}, {"o", bit(a.cachedOnly)}} {
+		if f.Value != "" {
+			q.Set(f.Name, f.Value)
+		}
 	}
 	return q
 }
 
+func bit(on bool) string {
+	if on {
+		return "1"
+	}
+	return ""
+}
+
 func (s *Server) sign(a address) string {
 	h := hmac.New(sha256.New, s.key)
-	foreign := "0"
-	if a.foreign {
-		foreign = "1"
-	}
-	h.Write([]byte(foreign + a.url.String() + "\x00" + a.from.String())) // a URL cannot contain NUL
+	h.Write([]byte(cmp.Or(bit(a.foreign), "0") + a.url.String() + "\x00" + a.from.String())) // a URL cannot contain NUL
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:16])
 }
 

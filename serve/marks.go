@@ -5,7 +5,6 @@ import (
 	_ "embed" // for places
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -45,17 +44,9 @@ func (b *bookmarks) read() ([]byte, error) {
 	if b.file == "" {
 		return places, nil
 	}
-	f, err := os.Open(b.file)
+	text, err := readSmall(b.file, maxBookmarksFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return places, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxBookmarksFile+1))
-	if err == nil && len(text) > maxBookmarksFile {
-		err = fmt.Errorf("%s has more than %d bytes", b.file, maxBookmarksFile)
 	}
 	return text, err
 }
