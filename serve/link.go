@@ -82,7 +82,8 @@ func bit(on bool) string {
 
 func (s *Server) sign(a address) string {
 	h := hmac.New(sha256.New, s.key)
-	h.Write([]byte(cmp.Or(bit(a.foreign), "0") + a.url.String() + "\x00" + a.from.String())) // a URL cannot contain NUL
+	// a URL cannot contain NUL
+	h.Write([]byte(cmp.Or(bit(a.foreign), "0") + a.url.String() + "\x00" + a.from.String()))
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:16])
 }
 
