@@ -49,7 +49,7 @@ func (v *archives) Record(ctx context.Context, req *fetch.Request) *fetch.Record
 }
 
 // replayMiddleware returns a middleware that replays responses from the archives once they are open.
-// With --locked it does so only for requests that withArchives marks.
+// With --locked it does so only for requests with an archivesKey.
 func (n *network) replayMiddleware(o replay.Options) fetch.Middleware {
 	return func(next fetch.Driver) fetch.Driver {
 		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
@@ -112,13 +112,8 @@ func (n *network) unreplayed(client **fetch.Client, adjust func(*fetch.Options))
 	return *client, nil
 }
 
+// archivesKey is the key of the SHA-256 of the content that a request gets from the archives.
 type archivesKey struct{}
-
-// withArchives returns a context whose requests are served from the archives, by the SHA-256 of the
-// content.
-func withArchives(ctx context.Context, sum string) context.Context {
-	return context.WithValue(ctx, archivesKey{}, sum)
-}
 
 // openArchives opens the archives named by flags. The returned context is canceled when recording
 // fails.

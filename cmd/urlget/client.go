@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/netip"
 	"os"
@@ -212,29 +213,20 @@ func dialingOptions(o *flags.Options) (fetch.Network, error) {
 // host is returned in canonical form.
 func parseResolve(text string) (hostport string, addr netip.Addr, err error) {
 	wrong := failure.Usagef("--resolve: %q is not HOST:PORT:ADDR", text)
-	host, rest := "", ""
-	ok := false
-	if strings.HasPrefix(text, "[") {
-		host, rest, ok = strings.Cut(text[1:], "]:")
-	} else {
-		host, rest, ok = strings.Cut(text, ":")
-	}
-	port, literal, ok2 := strings.Cut(rest, ":")
-	if _, err := strconv.ParseUint(port, 10, 16); err != nil || !ok || !ok2 || host == "" {
+	m := resolveValue().FindStringSubmatch(text)
+	if m == nil {
 		return "", addr, wrong
 	}
-	if literal = strings.Trim(literal, "[]"); literal != "" {
-		addr, err = netip.ParseAddr(literal)
-	}
-	if err != nil || !addr.IsValid() {
+	_, portErr := strconv.ParseUint(m[2], 10, 16)
+	addr, addrErr := netip.ParseAddr(strings.Trim(m[3], "[]"))
+	u, hostErr := uri.ParseLoose("//" + m[1] + ":" + m[2])
+	if errors.Join(portErr, addrErr, hostErr) != nil {
 		return "", addr, wrong
 	}
-	u, err := uri.ParseLoose("//" + net.JoinHostPort(host, port))
-	if err != nil {
-		return "", addr, wrong
-	}
-	return net.JoinHostPort(u.Host(), port), addr, nil
+	return net.JoinHostPort(u.Host(), m[2]), addr, nil
 }
+
+var resolveValue = lazyRegexp(`^(\[[^\]]+\]|[^:]+):(\d+):(.+)$`)
 
 // tlsConfig returns the configuration for the flags. If ask is nil, an encrypted key is not used.
 func tlsConfig(o *flags.Options, ask prompter) (*tls.Config, error) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -118,10 +119,7 @@ func (r *reporter) printEntries(u uri.URI, entries iter.Seq2[fetch.Entry, error]
 			&render.TextOptions{Targets: r.opts.Report.Verbose, Human: r.opts.Listing.Human,
 				Long: r.opts.Listing.Long, Sort: true, Width: width})
 	}
-	if flushErr := flush(); err == nil {
-		err = flushErr
-	}
-	return failure.File(err)
+	return failure.File(cmp.Or(err, flush()))
 }
 
 // listTree prints a listing and the listings below it, each under its URL. It reports failures and

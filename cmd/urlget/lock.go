@@ -344,7 +344,8 @@ func (g *getter) getLocked(ctx context.Context, t *task) outcome {
 		if res != nil {
 			g.rep.say("%s: %s; looking in the archives", t.URL.Redacted(), render.ErrorText(res.Err))
 		}
-		archived := g.jobs.saveSources(withArchives(ctx, sha256Of(t.lock)), t, t.lock, true)
+		ctx := context.WithValue(ctx, archivesKey{}, sha256Of(t.lock))
+		archived := g.jobs.saveSources(ctx, t, t.lock, true)
 		if res == nil || archived.Class != fetch.ErrNotFound { // else the server's error says more
 			res = archived
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -30,23 +31,16 @@ func (r *reporter) printParts(j *job.Job, resp *fetch.Response) error {
 	defer r.con.Pause()()
 	out := bufio.NewWriter(r.std.out)
 	var rows []partRecord
-	add := func(p partRecord) error {
+	err := eachPart(resp.Body, func(p partRecord) error {
+		if r.opts.Report.JSON {
+			p.eventHead = newEventHead("part", j.URL.Redacted())
+			return json.NewEncoder(out).Encode(p)
+		}
 		rows = append(rows, p)
 		return nil
-	}
-	if r.opts.Report.JSON {
-		enc := json.NewEncoder(out)
-		add = func(p partRecord) error {
-			p.eventHead = newEventHead("part", j.URL.Redacted())
-			return enc.Encode(p)
-		}
-	}
-	err := eachPart(resp.Body, add)
+	})
 	writePartTable(out, rows)
-	if flushErr := out.Flush(); err == nil {
-		err = failure.File(flushErr)
-	}
-	return err
+	return cmp.Or(err, failure.File(out.Flush()))
 }
 
 func eachPart(r io.Reader, do func(partRecord) error) error {

@@ -117,6 +117,7 @@ func (o *Options) checkValues() error {
 	named := out.Document != "" && !stdout
 	// The password may be given as "".
 	given, asked := o.Given("password"), o.on("password-file") || o.Login.Ask
+	_, userPassword, _ := strings.Cut(o.Login.User, ":")
 	for _, c := range []struct {
 		found      bool
 		text, hint string
@@ -147,7 +148,7 @@ func (o *Options) checkValues() error {
 		{strings.Contains(p.SOCKS5, "/"), "--socks5: must be HOST:PORT", ""},
 		{p.None == "*" && (p.URL != "" || p.SOCKS5 != ""),
 			"--no-proxy cannot be combined with --proxy or --socks5", ""},
-		{o.hasUserPassword() && (given || asked),
+		{userPassword != "" && (given || asked),
 			"--user USER:PASSWORD cannot be combined with --password, --password-file or --ask-password", ""},
 		{given && asked, "--password cannot be combined with --password-file or --ask-password", ""},
 	} {
@@ -163,9 +164,4 @@ func (o *Options) checkValues() error {
 	}
 	_, err := o.Scope()
 	return err
-}
-
-func (o *Options) hasUserPassword() bool {
-	_, password, _ := strings.Cut(o.Login.User, ":")
-	return password != ""
 }

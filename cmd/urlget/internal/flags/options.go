@@ -338,7 +338,7 @@ func New() *Options {
 		Network: Network{Tries: defaultTries, RetryWait: time.Minute, MaxRedirect: defaultRedirects},
 		Serve:   Pages{Listen: AnyPort},
 	}
-	o.Driver.Gemini.Certificates = knownCertificates()
+	o.Driver.Gemini.Certificates = userFile("XDG_DATA_HOME", filepath.Join(".local", "share"), "certificates")
 	return o
 }
 
@@ -392,10 +392,6 @@ func (o *Options) Given(name string) bool { return o.set != nil && o.set.Changed
 
 // Defined reports whether the running command has a flag.
 func (o *Options) Defined(name string) bool { return o.set != nil && o.set.Lookup(name) != nil }
-
-func knownCertificates() string {
-	return userFile("XDG_DATA_HOME", filepath.Join(".local", "share"), "certificates")
-}
 
 // ConfigFile returns the path of the named configuration file, or "" without a home directory.
 func ConfigFile(name string) string { return userFile("XDG_CONFIG_HOME", ".config", name) }
