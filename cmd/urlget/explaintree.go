@@ -31,7 +31,7 @@ func (x *explainer) explainTree(e *explanation, u uri.URI) error {
 	if t.Spider {
 		e.Output = "none: --spider saves nothing"
 	}
-	e.Rules = append(scopeRules(scope, u), x.treeRules(u, traits.Robots != "")...)
+	e.Rules = applying(append(scopeRules(scope, u), x.treeRules(u, traits.Robots != "")...))
 	return x.explainState(e, dir, scope)
 }
 
@@ -66,79 +66,75 @@ func (x *explainer) explainState(e *explanation, dir string, scope *crawl.Scope)
 	return nil
 }
 
-// scopeRules describes which links of a tree that starts at u are followed and which files are kept.
-func scopeRules(s *crawl.Scope, u uri.URI) []string {
-	var rules []string
-	add := func(format string, args ...any) { rules = append(rules, fmt.Sprintf(format, args...)) }
-	list := func(words []string) string { return strings.Join(words, ", ") }
-	host := cmp.Or(u.Host(), "this machine")
-	switch {
-	case s.SeedsOnly && s.Requisites:
-		add("follows only page requisites")
-	case s.SeedsOnly:
-		add("follows no links")
-	case s.MaxDepth < 0:
-		add("follows links to any depth")
-	default:
-		add("follows links to depth %d", s.MaxDepth)
-	}
-	if s.Requisites && !s.SeedsOnly {
-		add("retrieves page requisites at any depth")
-	}
-	switch {
-	case !s.SpanHosts && u.Port(0) != 0:
-		add("stays on %s, port %d", host, u.Port(0))
-	case !s.SpanHosts:
-		add("stays on %s", host)
-	case len(s.Domains) > 0:
-		add("visits %s and the domains %s", host, list(s.Domains))
-	default:
-		add("visits any host")
-	}
-	if len(s.ExcludeDomains) > 0 {
-		add("does not visit the domains %s", list(s.ExcludeDomains))
-	}
-	if s.NoParent {
-		add("stays in %s and below", u.TreeDir())
-	}
-	if s.AcceptURL != nil {
-		add("follows only URLs that match %s", s.AcceptURL)
-	}
-	if s.RejectURL != nil {
-		add("does not follow URLs that match %s", s.RejectURL)
-	}
-	if len(s.Accept) > 0 {
-		add("keeps only files with a suffix or pattern in %s", list(s.Accept))
-	}
-	if len(s.Reject) > 0 {
-		add("skips files with a suffix or pattern in %s", list(s.Reject))
-	}
-	if len(s.AcceptTypes) > 0 {
-		add("keeps only files of type %s", list(s.AcceptTypes))
-	}
-	return rules
+// A rule is a sentence about a tree, if it applies.
+type rule struct {
+	on   bool
+	text string
 }
 
-func (x *explainer) treeRules(u uri.URI, robots bool) []string {
-	t, m := &x.opts.Tree, &x.opts.Many
-	var rules []string
-	if robots {
-		if t.NoRobots {
-			rules = append(rules, "ignores robots.txt")
-		} else {
-			rules = append(rules, "obeys robots.txt")
+func applying(rules []rule) []string {
+	var texts []string
+	for _, r := range rules {
+		if r.on {
+			texts = append(texts, r.text)
 		}
 	}
+	return texts
+}
+
+// scopeRules describes which links of a tree that starts at u are followed and which files are kept.
+func scopeRules(s *crawl.Scope, u uri.URI) []rule {
+	list := func(words []string) string { return strings.Join(words, ", ") }
+	return []rule{
+		{true, depthRule(s)},
+		{s.Requisites && !s.SeedsOnly, "retrieves page requisites at any depth"},
+		{true, hostRule(s, u)},
+		{len(s.ExcludeDomains) > 0, "does not visit the domains " + list(s.ExcludeDomains)},
+		{s.NoParent, "stays in " + u.TreeDir() + " and below"},
+		{s.AcceptURL != nil, fmt.Sprintf("follows only URLs that match %s", s.AcceptURL)},
+		{s.RejectURL != nil, fmt.Sprintf("does not follow URLs that match %s", s.RejectURL)},
+		{len(s.Accept) > 0, "keeps only files with a suffix or pattern in " + list(s.Accept)},
+		{len(s.Reject) > 0, "skips files with a suffix or pattern in " + list(s.Reject)},
+		{len(s.AcceptTypes) > 0, "keeps only files of type " + list(s.AcceptTypes)},
+	}
+}
+
+func depthRule(s *crawl.Scope) string {
+	switch {
+	case s.SeedsOnly && s.Requisites:
+		return "follows only page requisites"
+	case s.SeedsOnly:
+		return "follows no links"
+	case s.MaxDepth < 0:
+		return "follows links to any depth"
+	}
+	return fmt.Sprintf("follows links to depth %d", s.MaxDepth)
+}
+
+func hostRule(s *crawl.Scope, u uri.URI) string {
+	host := cmp.Or(u.Host(), "this machine")
+	switch {
+	case !s.SpanHosts && u.Port(0) != 0:
+		return fmt.Sprintf("stays on %s, port %d", host, u.Port(0))
+	case !s.SpanHosts:
+		return "stays on " + host
+	case len(s.Domains) > 0:
+		return "visits " + host + " and the domains " + strings.Join(s.Domains, ", ")
+	}
+	return "visits any host"
+}
+
+func (x *explainer) treeRules(u uri.URI, robots bool) []rule {
+	t, m := &x.opts.Tree, &x.opts.Many
 	pace := fmt.Sprintf("runs %d transfers in parallel, at most %d per host", m.Jobs,
 		min(m.Jobs, hostLimit(m, u.Scheme())))
 	if m.Wait > 0 {
 		pace += fmt.Sprintf(", with a wait of %s between requests", tty.WaitTime(m.Wait))
 	}
-	rules = append(rules, pace)
-	for _, r := range []struct {
-		on   bool
-		text string
-	}{
+	return []rule{
+		{robots && t.NoRobots, "ignores robots.txt"},
+		{robots && !t.NoRobots, "obeys robots.txt"},
+		{true, pace},
 		{t.Sitemaps, "also starts from the sitemaps of the server"},
 		{t.Mirror || x.opts.Output.Newer, "skips unchanged files"},
 		{x.opts.Output.NoClobber, "skips existing files"},
@@ -147,10 +143,5 @@ func (x *explainer) treeRules(u uri.URI, robots bool) []string {
 		{t.Convert, "converts links to local files"},
 		{t.Originals, "keeps the originals of converted pages as NAME.orig"},
 		{t.AdjustExtension, "adds the extension .html to pages"},
-	} {
-		if r.on {
-			rules = append(rules, r.text)
-		}
 	}
-	return rules
 }
