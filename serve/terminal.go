@@ -216,12 +216,8 @@ func (t *terminal) send(ctx context.Context, kind websocket.MessageType, message
 }
 
 func closeReason(err error) string {
-	var e *fetch.Error
-	switch {
-	case errors.As(err, &e) && e.Hint != "":
+	if e := (*fetch.Error)(nil); errors.As(err, &e) && e.Hint != "" {
 		return e.Message() + " (" + fetch.Printable(e.Hint) + ")"
-	case errors.As(err, &e):
-		return e.Message()
 	}
-	return fetch.Printable(err.Error())
+	return messageOf(err)
 }

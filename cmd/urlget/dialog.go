@@ -58,19 +58,17 @@ func (d *dialog) askPassphrase(ctx context.Context, file string) (string, error)
 	return d.Ask(ctx, "Passphrase of "+fetch.Printable(file)+": ", true)
 }
 
+var fieldNotes = map[fetch.FieldKind]string{
+	fetch.FieldYesNo:  " (yes or no)",
+	fetch.FieldLines:  " (several lines, ended by a single dot)",
+	fetch.FieldFile:   " (name of a file to send)",
+	fetch.FieldSaveAs: " (name of a file to save to)",
+}
+
 func (d *dialog) askField(ctx context.Context, f fetch.Field) ([]string, error) {
-	question := fetch.Printable(f.Name)
-	switch f.Kind {
-	case fetch.FieldYesNo:
-		question += " (yes or no)"
-	case fetch.FieldChoice:
+	question := fetch.Printable(f.Name) + fieldNotes[f.Kind]
+	if f.Kind == fetch.FieldChoice {
 		question += " (" + fetch.Printable(strings.Join(f.Choices, ", ")) + ")"
-	case fetch.FieldLines:
-		question += " (several lines, ended by a single dot)"
-	case fetch.FieldFile:
-		question += " (name of a file to send)"
-	case fetch.FieldSaveAs:
-		question += " (name of a file to save to)"
 	}
 	if len(f.Default) > 0 && f.Kind != fetch.FieldSecret {
 		question += " [" + fetch.Printable(strings.Join(f.Default, ", ")) + "]"

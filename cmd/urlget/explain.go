@@ -20,7 +20,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
-	"github.com/urlget/urlget/fetch/uri"
 )
 
 func runExplain(p *program, cmd *cobra.Command, args []string) error {
@@ -85,7 +84,10 @@ func (x *explainer) explain(j *job.Job) error {
 	if err != nil {
 		return err
 	}
-	req.Op = x.operation(j.URL)
+	req.Op = fetch.OpGet // as the default command does
+	if s, _ := x.client.Scheme(j.URL.Scheme()); s.State() == "session" {
+		req.Op = fetch.OpDial
+	}
 	plan, err := x.client.Explain(req)
 	if plan == nil {
 		return err
@@ -117,14 +119,6 @@ func (x *explainer) explain(j *job.Job) error {
 		return plan.Refused
 	}
 	return err
-}
-
-// operation returns the operation that the default command would request for u.
-func (x *explainer) operation(u uri.URI) fetch.Op {
-	if s, _ := x.client.Scheme(u.Scheme()); s.State() == "session" {
-		return fetch.OpDial
-	}
-	return fetch.OpGet
 }
 
 func (x *explainer) describe(plan *fetch.Explanation, req *fetch.Request) explanation {
