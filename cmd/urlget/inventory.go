@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -111,7 +112,7 @@ func tallyKind(of map[string]int, kind string) {
 }
 
 func (inv *inventory) text(w io.Writer, name string) error {
-	out := &errWriter{w: w}
+	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "%s\n  records: %d (%s)\n", fetch.Printable(name), inv.Records, counts(inv.Types))
 	fmt.Fprintf(out, "  content: %s\n", sizeText(inv.Content))
 	more := ""
@@ -129,7 +130,7 @@ func (inv *inventory) text(w io.Writer, name string) error {
 	if inv.Damaged > 0 {
 		fmt.Fprintf(out, "  damaged sections: %d\n", inv.Damaged)
 	}
-	return failure.File(out.err)
+	return failure.File(out.Flush())
 }
 
 const maxCounted = 1 << 20

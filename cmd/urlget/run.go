@@ -1,9 +1,10 @@
 package main
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"os/signal"
@@ -85,25 +86,9 @@ func (p *program) run(ctx context.Context, args []string) error {
 	setCompletion(root)
 	root.SetArgs(args)
 	root.SetIn(p.rep.std.in)
-	help := &errWriter{w: p.rep.std.out}
+	help := bufio.NewWriter(p.rep.std.out)
 	root.SetOut(help)
 	root.SetErr(p.rep.std.err)
-	if err := root.ExecuteContext(ctx); err != nil {
-		return err
-	}
-	return failure.File(help.err)
-}
-
-// An errWriter remembers the first error, for callers that do not check.
-type errWriter struct {
-	w   io.Writer
-	err error
-}
-
-func (w *errWriter) Write(p []byte) (int, error) {
-	n, err := w.w.Write(p)
-	if w.err == nil {
-		w.err = err
-	}
-	return n, err
+	err = root.ExecuteContext(ctx)
+	return cmp.Or(err, failure.File(help.Flush()))
 }

@@ -50,13 +50,11 @@ func runExtract(p *program, cmd *cobra.Command, args []string) error {
 		p.rep.fail("", &fetch.Error{Code: fetch.ErrNotFound,
 			Err: fmt.Errorf("%s has no record %s", args[0], id)})
 	}
-	if urls == nil && !all {
-		return nil
-	}
 	if all {
-		if urls, err = archivedURLs(p.rep, p.net.archives.replay); err != nil {
-			return err
-		}
+		urls, err = archivedURLs(p.rep, p.net.archives.replay)
+	}
+	if err != nil || urls == nil && !all {
+		return err
 	}
 	return extractURLs(ctx, p.rep, client, urls, all)
 }

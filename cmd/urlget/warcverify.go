@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 
@@ -11,7 +13,7 @@ import (
 )
 
 func verifyArchive(p *program, name string) error {
-	out := &errWriter{w: p.rep.std.out}
+	out := bufio.NewWriter(p.rep.std.out)
 	file, err := replay.OpenFile(name)
 	if err != nil {
 		return failure.File(err)
@@ -26,7 +28,7 @@ func verifyArchive(p *program, name string) error {
 		func(name string, file io.ReaderAt) error { return verifyWARC(out, name, file) })
 }
 
-func verifyPacked(out io.Writer, file replay.File) error {
+func verifyPacked(out *bufio.Writer, file replay.File) error {
 	packed, err := newPacked(file)
 	if err != nil {
 		return err
@@ -35,11 +37,12 @@ func verifyPacked(out io.Writer, file replay.File) error {
 	packed.Verify(func(text string) {
 		problems++
 		fmt.Fprintf(out, "%s: %s\n", shown, fetch.Printable(text))
+		out.Flush() // a long file shows its problems as they are found
 	})
 	if packed.IsSigned() {
 		fmt.Fprintf(out, "%s: signature not checked\n", shown)
 	}
-	return problemsIn(file.Name(), problems)
+	return cmp.Or(failure.File(out.Flush()), problemsIn(file.Name(), problems))
 }
 
 // problemsIn returns the error for the problems of an archive, or nil if there are none.
@@ -50,11 +53,12 @@ func problemsIn(name string, n int) error {
 	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("%s in %s", quantity(n, "problem"), name)}
 }
 
-func verifyWARC(out *errWriter, name string, file io.ReaderAt) error {
+func verifyWARC(out *bufio.Writer, name string, file io.ReaderAt) error {
 	shown, problems := fetch.Printable(name), 0
 	s, err := warc.Verify(file, func(p warc.Problem) {
 		problems++
 		fmt.Fprintf(out, "%s: byte %d: %s\n", shown, p.Offset, fetch.Printable(p.Text))
+		out.Flush() // as in verifyPacked
 	})
 	if err != nil {
 		return failure.File(fmt.Errorf("%s: %w", name, err))
@@ -68,10 +72,10 @@ func verifyWARC(out *errWriter, name string, file io.ReaderAt) error {
 		fmt.Fprintf(out, "%s: %s with a body longer than Content-Length, read to the end of the record\n",
 			shown, quantity(s.Longer, "response"))
 	}
-	switch {
-	case out.err != nil:
-		return failure.File(out.err)
-	case s.Records == 0:
+	if err := out.Flush(); err != nil {
+		return failure.File(err)
+	}
+	if s.Records == 0 {
 		return failure.File(fmt.Errorf("%s contains no records", name))
 	}
 	return problemsIn(name, problems)
