@@ -17,11 +17,7 @@ func createFile(name string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	return fill(f, text)
-}
-
-func fill(f *os.File, text []byte) error {
-	_, err := f.Write(text)
+	_, err = f.Write(text)
 	if err == nil {
 		err = f.Sync()
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/atomicfile"
 	"github.com/urlget/urlget/internal/filelock"
 )
 
@@ -78,14 +79,10 @@ func (n *network) openCache() error {
 func cacheKey(name, user string) ([]byte, error) {
 	secret, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		var f *os.File
-		if f, err = os.CreateTemp(filepath.Dir(name), "key-*"); err != nil { // with mode 0600
-			return nil, err
-		}
-		_, err = f.WriteString(rand.Text())
-		if err = errors.Join(err, f.Close()); err == nil {
-			err = os.Rename(f.Name(), name) // another run may do the same
-		}
+		err = atomicfile.Replace(name, 0o600, func(w io.Writer) error { // another run may do the same
+			_, err := io.WriteString(w, rand.Text())
+			return err
+		})
 		if err == nil {
 			secret, err = os.ReadFile(name)
 		}
