@@ -22,7 +22,7 @@ var ceilings = map[string]ceiling{
 	"serve":                  {7150, 11},
 	"archive":                {10550, 69},
 	"crawl":                  {7600, 57},
-	"protocols":              {41350, 142},
+	"protocols":              {40500, 142},
 	"fetch":                  {21750, 287},
 	"fetch/driver":           {2250, 44},
 	"fetch/uri":              {3100, 40},
