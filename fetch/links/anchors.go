@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/net/html"
-
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -28,12 +26,12 @@ const (
 )
 
 // add adds the identifiers of an element (HTML, section 7.4.6.4, "find a potential indicated element").
-func (a *Anchors) add(element string, attrs []html.Attribute) {
+func (a *Anchors) add(element string, attrs []attribute) {
 	for _, attr := range attrs {
-		if attr.Key != "id" && (attr.Key != "name" || element != "a") || attr.Val == "" || a.names[attr.Val] {
+		if attr.key != "id" && (attr.key != "name" || element != "a") || attr.val == "" || a.names[attr.val] {
 			continue
 		}
-		a.bytes += len(attr.Val)
+		a.bytes += len(attr.val)
 		if len(a.names) == maxAnchors || a.bytes > maxAnchorBytes {
 			a.Incomplete = true
 			return
@@ -41,7 +39,7 @@ func (a *Anchors) add(element string, attrs []html.Attribute) {
 		if a.names == nil {
 			a.names = map[string]bool{}
 		}
-		a.names[attr.Val] = true
+		a.names[attr.val] = true
 	}
 }
 

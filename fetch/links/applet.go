@@ -3,13 +3,11 @@ package links
 import (
 	"slices"
 	"strings"
-
-	"golang.org/x/net/html"
 )
 
 // appletSpans returns the class or the archives of an applet (HTML 4.01, section 13.4), of which whole is
 // the attribute. They are relative to its codebase.
-func appletSpans(whole span, attrs []html.Attribute) (list []span) {
+func appletSpans(whole span, attrs []attribute) (list []span) {
 	codebase, _ := value(attrs, "codebase")
 	if codebase = strings.TrimSpace(codebase); codebase != "" && !strings.HasSuffix(codebase, "/") {
 		codebase += "/"
@@ -27,6 +25,6 @@ func appletSpans(whole span, attrs []html.Attribute) (list []span) {
 }
 
 // withoutCodebase removes the codebase of an applet, which its converted references do not have.
-func withoutCodebase(attrs []html.Attribute) []html.Attribute {
-	return slices.DeleteFunc(attrs, func(a html.Attribute) bool { return a.Key == "codebase" })
+func withoutCodebase(attrs []attribute) []attribute {
+	return slices.DeleteFunc(attrs, func(a attribute) bool { return a.key == "codebase" })
 }

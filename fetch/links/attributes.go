@@ -2,8 +2,6 @@ package links
 
 import (
 	"strings"
-
-	"golang.org/x/net/html"
 )
 
 // A span is a reference in the value of an attribute or in a style sheet.
@@ -36,14 +34,14 @@ var requisites = map[string]bool{
 // styles, scripts, frames and sounds.
 func Requisite(rel string) bool { return requisites[rel] || sources[rel] != "" }
 
-func spansOf(list []span, name string, attrs []html.Attribute) []span {
+func spansOf(list []span, name string, attrs []attribute) []span {
 	for i, a := range attrs {
-		whole := span{attr: i, end: len(a.Val), ref: a.Val}
-		switch a.Key {
+		whole := span{attr: i, end: len(a.val), ref: a.val}
+		switch a.key {
 		case "style", "fill", "stroke", "filter", "mask", "clip-path", "cursor",
 			"marker", "marker-start", "marker-mid", "marker-end":
-			if strings.IndexByte(a.Val, '(') >= 0 {
-				for _, s := range cssSpans([]byte(a.Val)) {
+			if strings.IndexByte(a.val, '(') >= 0 {
+				for _, s := range cssSpans([]byte(a.val)) {
 					s.attr, s.rel, s.css = i, "css", true
 					list = append(list, s)
 				}
@@ -51,7 +49,7 @@ func spansOf(list []span, name string, attrs []html.Attribute) []span {
 			continue
 		case "srcset", "imagesrcset", "data-srcset", "data-lazy-srcset":
 			if name == "img" || name == "source" || name == "link" {
-				list = append(list, srcset(i, a.Val)...)
+				list = append(list, srcset(i, a.val)...)
 			}
 			continue
 		case "data-src", "data-lazy-src", "data-original": // scripts make them the src
@@ -63,7 +61,7 @@ func spansOf(list []span, name string, attrs []html.Attribute) []span {
 				whole.rel = "object"
 			}
 		case "cite", "longdesc":
-			whole.rel = a.Key
+			whole.rel = a.key
 		case "code", "archive":
 			if name == "applet" {
 				list = append(list, appletSpans(whole, attrs)...)
@@ -82,16 +80,16 @@ func spansOf(list []span, name string, attrs []html.Attribute) []span {
 				break
 			}
 			how, _ := value(attrs, "http-equiv")
-			if s, ok := refresh(i, a.Val); ok && name == "meta" &&
+			if s, ok := refresh(i, a.val); ok && name == "meta" &&
 				strings.EqualFold(strings.TrimSpace(how), "refresh") {
 				list = append(list, s)
 			}
 			continue
 		default:
-			whole.rel, whole.typed = relation(name, a.Key, attrs)
+			whole.rel, whole.typed = relation(name, a.key, attrs)
 		}
 		// An empty anchor refers to the page itself; an empty image URL is ignored.
-		if whole.rel != "" && (a.Key == "href" && sources[name] == "" || strings.TrimSpace(a.Val) != "") {
+		if whole.rel != "" && (a.key == "href" && sources[name] == "" || strings.TrimSpace(a.val) != "") {
 			list = append(list, whole)
 		}
 	}
@@ -105,7 +103,7 @@ func isMovie(name string) bool {
 
 // preview returns the relation of the content of a meta element that names a picture of the page for
 // other sites (https://ogp.me/), or "". The page itself does not show it.
-func preview(name string, attrs []html.Attribute) string {
+func preview(name string, attrs []attribute) string {
 	property, ok := value(attrs, "property")
 	if !ok {
 		property, _ = value(attrs, "name")
@@ -122,7 +120,7 @@ func preview(name string, attrs []html.Attribute) string {
 
 // relation returns the relation of an attribute whose value is a single reference, or "". Typed
 // reports whether the attribute "type" is the type of its target.
-func relation(name, key string, attrs []html.Attribute) (rel string, typed bool) {
+func relation(name, key string, attrs []attribute) (rel string, typed bool) {
 	switch {
 	case key == "href" && (name == "a" || name == "area"):
 		return "a", true

@@ -1,12 +1,10 @@
 package links
 
 import (
-	"bufio"
 	"bytes"
 	"io"
 	"strings"
 
-	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
 )
 
@@ -29,7 +27,7 @@ func declaration(start []byte, contentType string) string {
 	case isXML:
 		return `<?xml version="1.0" encoding="` + name + `"?>`
 	}
-	if _, declared, _ := charset.DetermineEncoding(start, ""); declared == name && namesCharset(start) {
+	if _, declared := declaredAt(start); declared == name {
 		return ""
 	}
 	return `<meta charset="` + name + `">`
@@ -47,16 +45,16 @@ func (c *copied) declare(out io.Writer) {
 }
 
 // rewriteFrame converts the document in the srcdoc of a frame.
-func (c *copied) rewriteFrame(attrs []html.Attribute) (changed bool) {
+func (c *copied) rewriteFrame(attrs []attribute) (changed bool) {
 	for i, a := range attrs {
-		if a.Key != "srcdoc" || c.frames == maxFrames {
+		if a.key != "srcdoc" || c.frames == maxFrames {
 			continue
 		}
 		var b strings.Builder
 		inner := &copied{base: c.base, convert: c.convert, frames: c.frames + 1}
-		err := inner.copy(&b, bufio.NewReader(strings.NewReader(a.Val)), frameType)
-		if err == nil && b.String() != a.Val {
-			attrs[i].Val, changed = b.String(), true
+		err := inner.copy(&b, strings.NewReader(a.val), frameType)
+		if err == nil && b.String() != a.val {
+			attrs[i].val, changed = b.String(), true
 		}
 	}
 	return changed
@@ -64,22 +62,22 @@ func (c *copied) rewriteFrame(attrs []html.Attribute) (changed bool) {
 
 // allowFiles adds the files beside a page to a Content-Security-Policy in a meta element: the sources that
 // it names are the servers of the originals. It reports whether it changed the policy.
-func allowFiles(attrs []html.Attribute) (changed bool) {
+func allowFiles(attrs []attribute) (changed bool) {
 	how, _ := value(attrs, "http-equiv")
 	if !strings.EqualFold(strings.TrimSpace(how), "Content-Security-Policy") {
 		return false
 	}
 	for i, a := range attrs {
-		if a.Key != "content" {
+		if a.key != "content" {
 			continue
 		}
-		directives := strings.Split(a.Val, ";")
+		directives := strings.Split(a.val, ";")
 		for j, directive := range directives {
 			if words := strings.Fields(directive); len(words) > 1 && namesServers(words) {
 				directives[j], changed = strings.TrimRight(directive, blanks)+" 'self' file:", true
 			}
 		}
-		attrs[i].Val = strings.Join(directives, ";")
+		attrs[i].val = strings.Join(directives, ";")
 	}
 	return changed
 }

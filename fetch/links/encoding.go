@@ -1,7 +1,6 @@
 package links
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
@@ -31,13 +29,12 @@ type pageEncoding struct {
 // sniffed is the number of bytes in which a page may declare its encoding (HTML, section 13.2.3.2).
 const sniffed = 1024
 
-// detect finds the encoding of a page: that of its byte order mark, of the label in its content type,
-// of an XML declaration, of a meta element or, as in browsers, windows-1252. It returns the page, in
-// UTF-8 if its encoding has other bytes for ASCII characters.
-func (m *markup) detect(in *bufio.Reader, label string) *bufio.Reader {
-	start, _ := in.Peek(sniffed)
+// detect finds the encoding of a page from its start: that of its byte order mark, of the label in its
+// content type, of an XML declaration, of a meta element or, as in browsers, windows-1252. The page is
+// converted as a whole if its encoding has other bytes for ASCII characters.
+func (m *markup) detect(start []byte, label string) {
 	if m.whole = wide(start, label); m.whole != nil {
-		return bufio.NewReader(m.whole.NewDecoder().Reader(in))
+		return
 	}
 	enc, name := charset.Lookup(label)
 	if bytes.HasPrefix(start, []byte("\xef\xbb\xbf")) {
@@ -46,11 +43,11 @@ func (m *markup) detect(in *bufio.Reader, label string) *bufio.Reader {
 	if enc == nil {
 		enc, name = charset.Lookup(xmlEncoding(start))
 	}
-	if enc == nil && (namesCharset(start) || !isASCII(start)) { // otherwise it says nothing
-		enc, name, _ = charset.DetermineEncoding(start, "")
-		if enc == charmap.Windows1252 || enc == encoding.Nop {
-			enc = nil // a guess
-		}
+	if enc == nil {
+		enc, name = declaredAt(start)
+	}
+	if enc == nil && isUTF8(start) {
+		name = "utf-8" // a guess
 	}
 	switch {
 	case name == "replacement":
@@ -64,11 +61,42 @@ func (m *markup) detect(in *bufio.Reader, label string) *bufio.Reader {
 		m.encoding = pageEncoding{Encoding: charmap.Windows1252}
 	case name == "iso-2022-jp":
 		m.whole, m.encoding = enc, pageEncoding{Encoding: enc, name: name, declared: true, converted: true}
-		return bufio.NewReader(enc.NewDecoder().Reader(in))
 	default:
 		m.encoding = encodingNamed(enc, name)
 	}
-	return in
+}
+
+// declaredAt returns the encoding that a meta element in the start of a page declares, and its name, or nil.
+func declaredAt(start []byte) (encoding.Encoding, string) {
+	if !namesCharset(start) {
+		return nil, ""
+	}
+	m := takeMarkup(bytes.NewReader(start))
+	defer m.release()
+	m.skipsTexts = true
+	for kind := m.next(); kind != endToken; kind = m.next() {
+		if kind != startToken || m.name != "meta" {
+			continue
+		}
+		if enc, name := declaredBy(m.attrs); enc != nil {
+			return enc, name
+		}
+	}
+	return nil, ""
+}
+
+// isUTF8 reports whether the start of a page has characters other than ASCII, and in UTF-8. The last one
+// may be incomplete.
+func isUTF8(start []byte) bool {
+	for i := len(start) - 1; i >= max(len(start)-utf8.UTFMax, 0); i-- {
+		if utf8.RuneStart(start[i]) {
+			if start[i] >= utf8.RuneSelf && !utf8.FullRune(start[i:]) {
+				start = start[:i]
+			}
+			break
+		}
+	}
+	return !isASCII(start) && utf8.Valid(start)
 }
 
 // encodingNamed returns the encoding that a page declares. If the declaration can be read, UTF-16 is
@@ -136,23 +164,43 @@ func labelOf(contentType string) string {
 	return strings.ToLower(strings.TrimSpace(label))
 }
 
-func declaredBy(attrs []html.Attribute) (pageEncoding, bool) {
+// declaredBy returns the encoding that the attributes of a meta element declare, and its name, or nil.
+func declaredBy(attrs []attribute) (encoding.Encoding, string) {
 	label, ok := value(attrs, "charset")
 	if how, _ := value(attrs, "http-equiv"); !ok && strings.EqualFold(how, "content-type") {
 		content, _ := value(attrs, "content")
-		label = labelOf(content)
+		label = charsetIn(content)
 	}
-	enc, name := charset.Lookup(label)
-	return encodingNamed(enc, name), enc != nil && name != "replacement"
+	return charset.Lookup(label)
 }
 
-// decode converts text to UTF-8. It returns false if it is UTF-8 already.
-func (p pageEncoding) decode(text []byte) ([]byte, bool) {
-	if p.Encoding == nil || p.converted || isASCII(text) || !p.declared && utf8.Valid(text) {
-		return text, false
+// charsetIn returns the charset in the content of a meta element (HTML, section 2.4.2), or "".
+func charsetIn(content string) string {
+	for content = strings.ToLower(content); ; {
+		_, rest, ok := strings.Cut(content, "charset")
+		if !ok {
+			return ""
+		}
+		content = rest
+		label, ok := strings.CutPrefix(strings.TrimLeft(rest, blanks), "=")
+		label = strings.TrimLeft(label, blanks)
+		switch {
+		case !ok || label == "":
+		case label[0] == '"' || label[0] == '\'':
+			label, _, ok := strings.Cut(label[1:], label[:1])
+			if ok {
+				return label
+			}
+			return ""
+		default:
+			return label[:strings.IndexAny(label+";", blanks+";")]
+		}
 	}
-	decoded, err := p.NewDecoder().Bytes(text)
-	return decoded, err == nil
+}
+
+// appliesTo reports whether text is to be converted to UTF-8.
+func (p pageEncoding) appliesTo(text []byte) bool {
+	return p.Encoding != nil && !p.converted && !isASCII(text) && (p.declared || !utf8.Valid(text))
 }
 
 // encode converts UTF-8 to the encoding of the page. Characters that it lacks become references.
@@ -186,34 +234,20 @@ func isASCII(text []byte) bool {
 	return true
 }
 
-// readTag is readTag for the current tag of t, whose text is raw. It converts the attributes to
-// UTF-8, appends them to buf, and returns the encoding that applies to the tag.
-func (p pageEncoding) readTag(t *html.Tokenizer, raw []byte, buf []html.Attribute) (
-	name string, attrs []html.Attribute, own pageEncoding) {
-	text, converted := p.decode(raw)
-	if !converted {
-		name, attrs = readTag(t, buf)
-		if !p.declared {
-			p = pageEncoding{}
-		}
-		return name, attrs, p
-	}
-	t = html.NewTokenizer(bytes.NewReader(text))
-	t.Next()
-	name, attrs = readTag(t, buf)
-	return name, attrs, p
+func (p pageEncoding) entry(base uri.URI, ref, rel string) fetch.Entry {
+	return entry(base, p.reference(ref), rel)
 }
 
-// entry is entry for a reference in a page with the encoding p. Paths are in UTF-8 and queries in
+// reference returns a reference in a page with the encoding p. Paths are in UTF-8 and queries in
 // the encoding of the page (URL Standard, section 4.4).
-func (p pageEncoding) entry(base uri.URI, ref, rel string) fetch.Entry {
+func (p pageEncoding) reference(ref string) string {
 	if p.Encoding == nil {
-		return entry(base, ref, rel)
+		return ref
 	}
 	address, fragment, hasFragment := strings.Cut(ref, "#")
 	path, query, hasQuery := strings.Cut(address, "?")
 	if !hasQuery || isASCII([]byte(query)) {
-		return entry(base, ref, rel)
+		return ref
 	}
 	encoder := p.NewEncoder()
 	var b strings.Builder
@@ -234,5 +268,5 @@ func (p pageEncoding) entry(base uri.URI, ref, rel string) fetch.Entry {
 	if hasFragment {
 		ref += "#" + fragment
 	}
-	return entry(base, ref, rel)
+	return ref
 }

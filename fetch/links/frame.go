@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/net/html"
-
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -32,9 +30,10 @@ import (
 func RewriteFramed(w io.Writer, r io.Reader, contentType string, base uri.URI, target string,
 	convert func(fetch.Entry) (string, bool),
 	submit func(action fetch.Entry, method string) (string, bool)) error {
-	f := &framer{markup: newMarkup(bufio.NewReader(r), contentType), out: bufio.NewWriter(w),
+	f := &framer{markup: newMarkup(r, contentType), out: bufio.NewWriter(w),
 		page: base, base: base, target: target, convert: convert, submit: submit}
-	f.keepsRaw = true
+	defer f.release()
+	f.allKeys = true
 	if f.undecodable != "" {
 		return &fetch.Error{Op: "read", URL: base.Redacted(), Code: fetch.ErrNotRetrievable,
 			Hint: "download the file",
@@ -42,18 +41,18 @@ func RewriteFramed(w io.Writer, r io.Reader, contentType string, base uri.URI, t
 	}
 	for {
 		switch f.next() {
-		case html.ErrorToken:
+		case endToken:
 			if err := f.failure(base); err != nil {
 				return err
 			}
 			return f.out.Flush()
-		case html.DoctypeToken:
+		case doctypeToken:
 			f.doctype()
-		case html.TextToken:
+		case textToken:
 			f.write(f.text())
-		case html.StartTagToken, html.SelfClosingTagToken:
+		case startToken:
 			f.tag()
-		case html.EndTagToken:
+		case endTagToken:
 			f.endTag()
 		}
 	}
@@ -89,11 +88,11 @@ type form struct {
 // doctype writes the document type, which chooses the layout mode of the browser. In XHTML it may have
 // declarations.
 func (f *framer) doctype() {
-	if f.xml || strings.Count(string(f.raw), "<") > 1 {
+	if f.xml || strings.Count(string(f.raw()), "<") > 1 {
 		f.out.WriteString("<!DOCTYPE html>")
 		return
 	}
-	f.out.WriteString(strings.ToValidUTF8(string(f.raw), "\uFFFD"))
+	f.out.WriteString(strings.ToValidUTF8(string(f.raw()), "\uFFFD"))
 }
 
 func (f *framer) write(text []byte) {
@@ -207,8 +206,8 @@ func (f *framer) leaves() bool {
 			return true
 		}
 		for i, a := range f.attrs {
-			if a.Key == "rel" {
-				f.attrs[i].Val = "stylesheet"
+			if a.key == "rel" {
+				f.attrs[i].val = "stylesheet"
 			}
 		}
 	}
@@ -216,39 +215,39 @@ func (f *framer) leaves() bool {
 	return strings.HasSuffix(strings.ToLower(strings.TrimSpace(animated)), "href")
 }
 
-func has(attrs []html.Attribute, key string) bool {
+func has(attrs []attribute, key string) bool {
 	_, ok := value(attrs, key)
 	return ok
 }
 
-func (f *framer) attributes() []html.Attribute {
+func (f *framer) attributes() []attribute {
 	attrs := f.attrs
 	known := make(map[int]bool)
 	for _, s := range spansOf(nil, f.name, attrs) {
 		known[s.attr] = true
 	}
 	rewriteTag(f.name, attrs, f.base, f.query, f.convert)
-	var kept []html.Attribute
+	var kept []attribute
 	leads, outside := false, false
 	for i, a := range attrs {
-		fragment := strings.HasPrefix(a.Val, "#")
-		switch isLink := a.Key == "href" || a.Key == "xlink:href"; {
+		fragment := strings.HasPrefix(a.val, "#")
+		switch isLink := a.key == "href" || a.key == "xlink:href"; {
 		case isLink && (known[i] || fragment):
 			leads, outside = true, outside || !fragment
-		case isLink, !known[i] && (!isMarkupName(a.Key) || isOutward(a)):
+		case isLink, !known[i] && (!isMarkupName(a.key) || isOutward(a)):
 			continue
 		}
 		kept = append(kept, a)
 	}
 	if (f.name == "a" || f.name == "area") && (outside || !leads) {
-		kept = append(kept, html.Attribute{Key: "target", Val: f.target})
+		kept = append(kept, attribute{key: "target", val: f.target})
 	}
 	switch f.name {
 	case "form":
 		f.form = f.formOf(attrs, "", f.base, form{fetch.Entry{URL: f.page, Rel: "form"}, "get"})
 		kept = append(kept, f.sends(attrs, "", *f.form)...)
 		if f.encoding.name != "" && !has(attrs, "accept-charset") { // the frame is in UTF-8
-			kept = append(kept, html.Attribute{Key: "accept-charset", Val: f.encoding.name})
+			kept = append(kept, attribute{key: "accept-charset", val: f.encoding.name})
 		}
 	case "button", "input":
 		_, elsewhere := value(attrs, "form")
@@ -284,14 +283,14 @@ func isWording(name string) bool {
 	return false
 }
 
-func isOutward(a html.Attribute) bool {
+func isOutward(a attribute) bool {
 	switch {
-	case leadsOut(a.Key), strings.HasPrefix(a.Key, "on"), strings.HasPrefix(a.Key, "form") && a.Key != "form":
+	case leadsOut(a.key), strings.HasPrefix(a.key, "on"), strings.HasPrefix(a.key, "form") && a.key != "form":
 		return true
-	case isWording(a.Key):
+	case isWording(a.key):
 		return false
 	}
-	address := strings.NewReplacer("\t", "", "\n", "", "\r", "", `\`, "/").Replace(a.Val)
+	address := strings.NewReplacer("\t", "", "\n", "", "\r", "", `\`, "/").Replace(a.val)
 	return strings.Contains(address, "//")
 }
 
@@ -307,7 +306,7 @@ func isMarkupName(name string) bool {
 }
 
 // formOf returns usual with the action and the method from the attributes with the prefix.
-func (f *framer) formOf(attrs []html.Attribute, prefix string, base uri.URI, usual form) *form {
+func (f *framer) formOf(attrs []attribute, prefix string, base uri.URI, usual form) *form {
 	if action, ok := value(attrs, prefix+"action"); ok && strings.TrimSpace(action) != "" {
 		usual.action = entry(base, action, "form")
 	}
@@ -321,7 +320,7 @@ func (f *framer) formOf(attrs []html.Attribute, prefix string, base uri.URI, usu
 }
 
 // sends returns the attributes with which a form, or a button, submits to f.submit.
-func (f *framer) sends(attrs []html.Attribute, prefix string, to form) []html.Attribute {
+func (f *framer) sends(attrs []attribute, prefix string, to form) []attribute {
 	if f.submit == nil || to.method == "dialog" || to.action.Kind == fetch.EntryError {
 		return nil
 	}
@@ -333,6 +332,6 @@ func (f *framer) sends(attrs []html.Attribute, prefix string, to form) []html.At
 	if override, _ := value(attrs, prefix+"enctype"); to.method == "post" && override != "" {
 		coding = override
 	}
-	return []html.Attribute{{Key: prefix + "action", Val: ref}, {Key: prefix + "method", Val: "post"},
-		{Key: prefix + "enctype", Val: coding}, {Key: prefix + "target", Val: f.target}}
+	return []attribute{{key: prefix + "action", val: ref}, {key: prefix + "method", val: "post"},
+		{key: prefix + "enctype", val: coding}, {key: prefix + "target", val: f.target}}
 }

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/net/html"
 )
 
 // HiddenBegin and HiddenEnd enclose text that people who look at a page do not see, in what [Text]
@@ -41,7 +39,7 @@ func (v *visibility) start(m *markup) {
 	}
 }
 
-func (v *visibility) hides(name string, attrs []html.Attribute) bool {
+func (v *visibility) hides(name string, attrs []attribute) bool {
 	if isUnseen(name) {
 		return true
 	}
@@ -49,19 +47,19 @@ func (v *visibility) hides(name string, attrs []html.Attribute) bool {
 	var classes []string
 	open := false
 	for _, a := range attrs {
-		switch a.Key {
+		switch a.key {
 		case "hidden":
 			return true
 		case "open":
 			open = true
 		case "style":
-			if hidesText(declarations(plainCSS(a.Val))) {
+			if hidesText(declarations(plainCSS(a.val))) {
 				return true
 			}
 		case "id":
-			id = a.Val
+			id = a.val
 		case "class":
-			classes = strings.Fields(a.Val)
+			classes = strings.Fields(a.val)
 		}
 	}
 	return name == "dialog" && !open ||
@@ -93,17 +91,18 @@ func readStyles(page []byte, contentType string) (rules []styleRule) {
 	if !bytes.Contains(bytes.ToLower(page), []byte("<style")) && !isWide(page) {
 		return nil
 	}
-	m := newMarkup(newBuffered(page), contentType)
+	m := newMarkup(bytes.NewReader(page), contentType)
+	defer m.release()
 	inStyle := false
 	for m.undecodable == "" {
 		switch m.next() {
-		case html.ErrorToken:
+		case endToken:
 			return rules
-		case html.StartTagToken, html.SelfClosingTagToken:
+		case startToken:
 			inStyle = !m.complete && m.name == "style"
-		case html.EndTagToken:
+		case endTagToken:
 			inStyle = false
-		case html.TextToken:
+		case textToken:
 			if inStyle && len(rules) < maxRules {
 				rules = append(rules, hidingRules(plainCSS(string(m.text())))...)
 			}

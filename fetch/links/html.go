@@ -1,16 +1,11 @@
 package links
 
 import (
-	"bufio"
 	"bytes"
 	"io"
 	"iter"
 	"strings"
-	"sync"
 	"unicode"
-
-	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
@@ -25,20 +20,13 @@ const maxFrames = 4
 // frameType is the content type of a document in srcdoc.
 const frameType = "text/html; charset=utf-8"
 
-// readers are the buffers of pages. Many are read in a crawl, and most are short.
-var readers = sync.Pool{New: func() any { return bufio.NewReader(nil) }}
-
 // readHTML yields the links of a page in the order in which they end. The content type may name the
 // encoding.
 func readHTML(r io.Reader, contentType string, base uri.URI, a *Anchors) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
-		buffered := readers.Get().(*bufio.Reader)
-		buffered.Reset(r)
-		defer func() {
-			buffered.Reset(nil)
-			readers.Put(buffered)
-		}()
-		p := &page{markup: newMarkup(buffered, contentType), base: base, anchors: a, yield: yield}
+		p := &page{markup: newMarkup(r, contentType), base: base, anchors: a, yield: yield}
+		defer p.release()
+		p.readsIDs = a != nil
 		if a != nil {
 			*a = Anchors{IsPage: true}
 		}
@@ -66,25 +54,20 @@ type page struct {
 }
 
 func (p *page) read() {
+	p.memo.setBase(p.base)
 	for !p.stopped {
-		p.skipsPlain = p.row == nil
+		p.skipsTexts = !p.readsText()
 		switch p.next() {
-		case html.ErrorToken:
+		case endToken:
 			p.end()
 			return
-		case html.TextToken:
-			if p.readsText() {
-				p.text(p.markup.text())
-			}
-		case html.StartTagToken, html.SelfClosingTagToken:
-			if p.plain {
-				p.styles, p.titles, p.scripts = false, false, ""
-			} else {
-				p.tag()
-			}
-		case html.EndTagToken:
+		case textToken:
+			p.text(p.markup.text())
+		case startToken:
+			p.tag()
+		case endTagToken:
 			p.styles, p.titles, p.scripts = false, false, ""
-			if isAnchorEnd(p.tokens.Raw()) {
+			if p.name == "a" {
 				p.closeAnchor()
 			}
 		}
@@ -156,10 +139,6 @@ func (p *page) closeAnchor() {
 	}
 }
 
-func isAnchorEnd(raw []byte) bool {
-	return len(raw) > 3 && raw[2]|0x20 == 'a' && strings.IndexByte(" \t\r\n\f/>", raw[3]) >= 0
-}
-
 func (p *page) tag() {
 	name, attrs := p.name, p.attrs
 	p.styles, p.titles = name == "style" && !p.complete, name == "title" && !p.complete
@@ -175,6 +154,7 @@ func (p *page) tag() {
 			return
 		}
 		p.base, p.hasBase = baseOf(p.base, p.hasBase, attrs)
+		p.memo.setBase(p.base)
 		return
 	}
 	p.nofollow = p.nofollow || name == "meta" && forbidsLinks(attrs)
@@ -190,13 +170,13 @@ func (p *page) tag() {
 	alt, _ := value(attrs, "alt")
 	p.spans = spansOf(p.spans[:0], name, attrs)
 	for _, s := range p.spans {
-		e := p.query.entry(p.base, s.ref, s.rel)
+		e := p.entry(s, attrs)
 		if s.typed {
 			e.ContentType, _ = value(attrs, "type")
 		}
 		switch {
 		case e.Kind == fetch.EntryError:
-		case name == "area", name == "img" && attrs[s.attr].Key == "src":
+		case name == "area", name == "img" && attrs[s.attr].key == "src":
 			e.Name = alt
 		case name == "a" && s.rel == "a" && p.index && sorts(s.ref):
 			continue
@@ -212,20 +192,30 @@ func (p *page) tag() {
 	}
 }
 
+// entry returns the entry of a reference in an attribute.
+func (p *page) entry(s span, attrs []attribute) fetch.Entry {
+	ref := p.query.reference(s.ref)
+	if len(s.ref) < len(attrs[s.attr].val) { // part of a text that would stay in memory
+		return entry(p.base, ref, s.rel)
+	}
+	return p.memo.entry(p.base, ref, s.rel)
+}
+
 // frame yields the links of the document in the srcdoc of a frame. Its base is that of the page.
 func (p *page) frame(document string) {
 	if p.frames == maxFrames {
 		return
 	}
-	inner := &page{markup: newMarkup(bufio.NewReader(strings.NewReader(document)), frameType), base: p.base,
+	inner := &page{markup: newMarkup(strings.NewReader(document), frameType), base: p.base,
 		nofollow: p.nofollow, frames: p.frames + 1, yield: p.yield}
+	defer inner.release()
 	inner.read()
 	p.stopped = inner.stopped
 }
 
 // forbidsLinks reports whether the attributes are those of a meta element that asks robots not to
 // follow the links of the page, such as <meta name="robots" content="noindex, nofollow">.
-func forbidsLinks(attrs []html.Attribute) bool {
+func forbidsLinks(attrs []attribute) bool {
 	name, _ := value(attrs, "name")
 	if !strings.EqualFold(strings.TrimSpace(name), "robots") {
 		return false
@@ -239,51 +229,17 @@ func forbidsLinks(attrs []html.Attribute) bool {
 	return false
 }
 
-// fewAttributes is the number of attributes up to which a search takes less time than a map.
-const fewAttributes = 16
-
-// readTag returns the name and the attributes of the current tag of t. It appends the attributes to
-// buf. If an attribute is repeated, the first one counts.
-func readTag(t *html.Tokenizer, buf []html.Attribute) (name string, attrs []html.Attribute) {
-	tagName, more := t.TagName()
-	name, attrs = atom.String(tagName), buf
-	var seen map[string]bool
-	for more {
-		var k, v []byte
-		k, v, more = t.TagAttr()
-		key := atom.String(k)
-		if len(attrs) < fewAttributes {
-			if _, repeated := value(attrs, key); repeated {
-				continue
-			}
-		} else {
-			if seen == nil {
-				seen = map[string]bool{}
-				for _, a := range attrs {
-					seen[a.Key] = true
-				}
-			}
-			if seen[key] {
-				continue
-			}
-			seen[key] = true
-		}
-		attrs = append(attrs, html.Attribute{Key: key, Val: string(v)})
-	}
-	return name, attrs
-}
-
-func value(attrs []html.Attribute, key string) (string, bool) {
+func value(attrs []attribute, key string) (string, bool) {
 	for _, a := range attrs {
-		if a.Key == key {
-			return a.Val, true
+		if a.key == key {
+			return a.val, true
 		}
 	}
 	return "", false
 }
 
 // baseOf returns the base URL after a base element, and whether the page has a valid one.
-func baseOf(base uri.URI, has bool, attrs []html.Attribute) (uri.URI, bool) {
+func baseOf(base uri.URI, has bool, attrs []attribute) (uri.URI, bool) {
 	href, _ := value(attrs, "href")
 	if u, err := parseRef(href); err == nil && !has && strings.TrimSpace(href) != "" {
 		return base.Resolve(u), true

@@ -117,6 +117,11 @@ func uriList(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
 
 func entry(base uri.URI, ref, rel string) fetch.Entry {
 	u, err := parseRef(ref)
+	return resolved(base, u, err, ref, rel)
+}
+
+// resolved returns the entry of a reference that was parsed as u.
+func resolved(base, u uri.URI, err error, ref, rel string) fetch.Entry {
 	if err == nil {
 		if target := base.Resolve(u); target.IsAbs() {
 			return fetch.Entry{URL: target, Rel: rel, Size: -1}

@@ -58,6 +58,7 @@ func TestHTML(t *testing.T) {
 		{"no URL", `<a href="http://h:port/">x</a><img src="http://[">`, []string{"a bad", "img bad"}},
 		{"upper case", `<A HREF="x">X</A>`, []string{"a http://h.example/dir/x X"}},
 		{"an attribute twice", `<a href=x href=y>z</a>`, []string{"a http://h.example/dir/x z"}},
+		{"a style twice", `<p style=color:red style="background:url(x)"><p STYLE="background:url(y)">`, []string{"css http://h.example/dir/y"}},
 		{"an image", `<img src="i.png" alt="a picture">`, []string{"img http://h.example/dir/i.png a picture"}},
 		{"an image in an anchor", `<a href="x"><img src="i.png"></a>`, []string{"img http://h.example/dir/i.png", "a http://h.example/dir/x"}},
 		{"candidates of an image", `<img srcset="a.png 1x, b,c.png 2x ,d.png, e.png">`,

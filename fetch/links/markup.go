@@ -1,36 +1,30 @@
 package links
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"io"
 	"strings"
 	"sync"
 
-	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
 	"golang.org/x/text/encoding"
 
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // A markup reads the tokens of an HTML or XHTML page in UTF-8. Links, copies, frames, titles and texts
-// of pages are all read by it. It knows what a tokenizer alone does not: the names title, style, script
+// of pages are all read by it. It knows what a scanner alone does not: the names title, style, script
 // and others stand for text only in the namespace of HTML, and a self-closing tag is complete in
 // XHTML, SVG and MathML.
 type markup struct {
-	skipsPlain bool // plain tags outside of SVG and MathML are not read
-	keepsRaw   bool // raw is needed
+	scanner
+	readsIDs bool // the identifiers of elements are among the attributes
 
-	raw      []byte           // the token in the encoding of the page
-	name     string           // of the current tag, in lower case
-	attrs    []html.Attribute // of the current start tag
-	query    pageEncoding     // of the current start tag, for its references
-	complete bool             // the current start tag is an element without content
-	plain    bool             // the current tag is plain and was not read
+	name     string       // of the current tag, in lower case
+	attrs    []attribute  // of the current start tag, decoded
+	query    pageEncoding // of the current start tag, for its references
+	complete bool         // the current start tag is an element without content
 
-	tokens      *html.Tokenizer
 	encoding    pageEncoding
 	whole       encoding.Encoding // the encoding from which the stream is converted, or nil
 	undecodable string            // the charset, if it cannot be decoded
@@ -39,132 +33,203 @@ type markup struct {
 	templates   int  // open template elements, at least 0
 	isRaw       bool // the next text is neither markup nor has it character references
 	tree        namespaces
+	memo        *memo
+	decoded     []byte // memory for a text without references
 }
 
-// maxToken bounds one tag, text or script, in bytes.
-const maxToken = 16 << 20
+// An attribute has its name in lower case and its value without references.
+type attribute struct{ key, val string }
 
-func newMarkup(in *bufio.Reader, contentType string) *markup {
+// These are the sizes in bytes of a buffer at first, and when it is not used for other pages.
+const (
+	smallBuffer = 16 << 10
+	largeBuffer = 256 << 10
+)
+
+var markups = sync.Pool{New: func() any {
+	return &markup{scanner: scanner{buf: make([]byte, 0, smallBuffer)}, memo: &memo{}}
+}}
+
+// newMarkup returns the markup of a page that begins in r. The caller releases it.
+func newMarkup(r io.Reader, contentType string) *markup {
+	m := takeMarkup(r)
 	mediaType, _, _ := strings.Cut(contentType, ";")
-	m := &markup{xml: strings.HasSuffix(strings.ToLower(strings.TrimSpace(mediaType)), "xml")}
-	m.tokens = html.NewTokenizer(m.detect(in, labelOf(contentType)))
-	m.tokens.SetMaxBuf(maxToken)
+	m.xml = strings.HasSuffix(strings.ToLower(strings.TrimSpace(mediaType)), "xml")
+	m.detect(m.peek(sniffed), labelOf(contentType))
+	if m.whole != nil {
+		read := bytes.NewReader(bytes.Clone(m.buf))
+		m.in, m.buf = m.whole.NewDecoder().Reader(io.MultiReader(read, m.unread())), m.buf[:0]
+	}
 	return m
 }
 
-// next reads the next token. For a start tag it sets the fields of the current tag.
-func (m *markup) next() html.TokenType {
-	m.tokens.AllowCDATA(m.xml || m.tree.isForeign())
-	kind := m.tokens.Next()
-	raw := m.tokens.Raw()
-	if m.keepsRaw {
-		m.raw = append(m.raw[:0], raw...)
+func takeMarkup(r io.Reader) *markup {
+	m := markups.Get().(*markup)
+	*m = markup{scanner: scanner{in: r, buf: m.buf[:0], attrs: m.scanner.attrs[:0]},
+		attrs: m.attrs[:0], tree: namespaces{open: m.tree.open[:0]}, memo: m.memo, decoded: m.decoded[:0]}
+	return m
+}
+
+// release lets other pages use the memory of m.
+func (m *markup) release() {
+	if cap(m.buf) > largeBuffer || cap(m.decoded) > largeBuffer || cap(m.attrs) > 1<<10 {
+		return
 	}
-	if kind == html.TextToken || kind == html.CommentToken {
+	m.in = nil
+	clear(m.attrs[:cap(m.attrs)])
+	markups.Put(m)
+}
+
+// next reads the next token. For a tag it sets the fields of the current tag.
+func (m *markup) next() token {
+	m.allowsCDATA = m.xml || m.tree.isForeign()
+	kind := m.scanner.next()
+	if kind != startToken && kind != endTagToken {
 		return kind
 	}
-	m.name, m.isRaw, m.plain, m.complete = "", false, false, false
-	switch kind {
-	case html.StartTagToken, html.SelfClosingTagToken:
-		if m.skipsPlain && m.tree.foreign == 0 && len(raw) >= 3 {
-			var e element
-			if e, m.plain = plainTags()[string(raw[1:len(raw)-1])]; m.plain {
-				m.tree.startHTML(e.name, e.class)
-				return kind
-			}
-		}
-		m.name, m.attrs, m.query = m.encoding.readTag(m.tokens, raw, m.attrs[:0])
-		m.start(kind == html.SelfClosingTagToken)
-	case html.EndTagToken:
-		if name := raw[2 : len(raw)-1]; m.tree.innermost() == string(name) {
-			m.name = m.tree.innermost() // the usual case, without memory for the name
-		} else {
-			name, _ = m.tokens.TagName()
-			m.name = atom.String(name)
-		}
-		if m.name == "template" {
-			m.templates = max(m.templates-1, 0)
-		}
-		m.tree.end(m.name)
+	m.isRaw, m.complete = false, false
+	if kind == startToken {
+		e := m.readName()
+		m.name = e.name
+		m.readAttributes()
+		m.start(e)
+		return kind
 	}
+	if name := m.slice(m.scanner.name); m.tree.innermost() == string(name) {
+		m.name = m.tree.innermost() // the usual case
+	} else {
+		m.name = m.readName().name
+	}
+	if m.name == "template" {
+		m.templates = max(m.templates-1, 0)
+	}
+	m.tree.end(m.name)
 	return kind
 }
 
+// readName returns the element of the current tag.
+func (m *markup) readName() element {
+	var buf [longestKey]byte
+	name := appendLower(buf[:0], m.convert(m.slice(m.scanner.name), m.encoding.appliesTo(m.raw())))
+	if e, ok := elements()[string(name)]; ok {
+		return e
+	}
+	return element{name: m.memo.text(name)}
+}
+
+// readAttributes sets the attributes of the current start tag. If one is repeated, the first one counts.
+func (m *markup) readAttributes() {
+	m.attrs = m.attrs[:0]
+	foreign := m.encoding.appliesTo(m.raw())
+	if m.query = m.encoding; !foreign && !m.query.declared {
+		m.query = pageEncoding{}
+	}
+	var seen map[string]bool
+	for _, a := range m.scanner.attrs {
+		key := a.known
+		if key == "" {
+			m.decoded = appendLower(m.decoded[:0], m.convert(m.slice(a.key), foreign))
+			key = m.memo.text(m.decoded)
+		}
+		if !m.allKeys && !m.uses(key) {
+			continue
+		}
+		if len(m.attrs) < fewAttributes {
+			if has(m.attrs, key) {
+				continue
+			}
+		} else if seen == nil {
+			seen = map[string]bool{}
+			for _, a := range m.attrs {
+				seen[a.key] = true
+			}
+		}
+		if seen != nil {
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
+		}
+		val := m.convert(m.slice(a.val), foreign)
+		if bytes.IndexAny(val, special) >= 0 {
+			m.decoded = appendText(m.decoded[:0], val, attributeValue)
+			val = m.decoded
+		}
+		m.attrs = append(m.attrs, attribute{key: key, val: m.memo.text(val)})
+	}
+}
+
+// readAll sets all attributes of the current start tag, also those that are of no use to find links.
+func (m *markup) readAll() {
+	m.allKeys = true
+	m.tag(len("<"), startToken)
+	m.readAttributes()
+	m.allKeys = false
+}
+
+// fewAttributes is the number of attributes up to which a search takes less time than a map.
+const fewAttributes = 16
+
+func (m *markup) convert(text []byte, foreign bool) []byte {
+	if foreign && !isASCII(text) {
+		if decoded, err := m.encoding.NewDecoder().Bytes(text); err == nil {
+			return decoded
+		}
+	}
+	return text
+}
+
 // start handles a start tag: how the content of the element is read.
-func (m *markup) start(selfClosing bool) {
+func (m *markup) start(e element) {
 	switch {
-	case m.xml, m.tree.start(m.name, m.attrs, selfClosing):
-		m.complete = selfClosing
-		m.tokens.NextIsNotRawText()
-	case isReadByUs(m.name):
-		m.tokens.NextIsNotRawText()
+	case m.xml, m.tree.start(e, m.attrs, m.selfClosing):
+		m.complete = m.selfClosing
 	default:
-		m.isRaw = isRawText(m.name)
+		switch m.name { // noscript, noframes and noembed are markup for programs without scripts and frames
+		case "script", "style", "iframe", "xmp", "plaintext":
+			m.isRaw, m.rawName = true, m.name
+		case "title", "textarea":
+			m.rawName = m.name
+		}
 	}
 	if m.name == "template" && !m.complete {
 		m.templates++
 	}
 	if m.tentative && m.name == "meta" {
-		if enc, ok := declaredBy(m.attrs); ok {
-			m.encoding, m.tentative = enc, false
+		if enc, name := declaredBy(m.attrs); enc != nil && name != "replacement" {
+			m.encoding, m.tentative = encodingNamed(enc, name), false
 		}
 	}
 }
 
-// isReadByUs reports whether the content of an element is text for browsers with scripts or frames, and
-// markup for others.
-func isReadByUs(name string) bool {
-	switch name {
-	case "noscript", "noframes", "noembed":
-		return true
-	}
-	return false
-}
-
-// isRawText reports whether the content of another element of HTML has neither tags nor references.
-func isRawText(name string) bool {
-	switch name {
-	case "script", "style", "iframe", "xmp", "plaintext":
-		return true
-	}
-	return false
-}
-
+// text returns the current text. It is valid until the next token is read.
 func (m *markup) text() []byte {
-	text, converted := m.encoding.decode(m.tokens.Raw())
+	text, kind := m.raw(), plainText
 	switch {
-	case !converted:
-		return m.tokens.Text()
-	case m.isRaw:
+	case m.isCDATA:
+		text, kind = bytes.TrimSuffix(text[len(cdata):], []byte(cdataEnd)), rawData
+	case m.rawText && m.isRaw:
+		kind = rawData
+	case m.rawText:
+		kind = rcdata
+	}
+	text = m.convert(text, m.encoding.appliesTo(text))
+	if bytes.IndexAny(text, special) < 0 {
 		return text
 	}
-	if inner, ok := bytes.CutPrefix(text, []byte(cdata)); ok {
-		return bytes.TrimSuffix(inner, []byte(cdataEnd))
-	}
-	return []byte(html.UnescapeString(string(text)))
+	m.decoded = appendText(m.decoded[:0], text, kind)
+	return m.decoded
 }
 
 const cdata, cdataEnd = "<![CDATA[", "]]>"
 
 // failure returns the error that ended the tokens of the page at base, or nil at its end.
 func (m *markup) failure(base uri.URI) error {
-	err := m.tokens.Err()
 	switch {
-	case err == io.EOF:
+	case m.err == io.EOF:
 		return nil
-	case errors.Is(err, html.ErrBufferExceeded):
+	case errors.Is(m.err, errTokenTooLong):
 		return tooLong("a piece of HTML", maxToken, base)
 	}
-	return err
+	return m.err
 }
-
-// plainTags are frequent elements that have neither links nor an effect on the rest of the page
-// without attributes.
-var plainTags = sync.OnceValue(func() map[string]element {
-	m := make(map[string]element)
-	for name := range strings.FieldsSeq(
-		"li p ul ol div span td th tr br b i em strong code pre h1 h2 h3 dt dd") {
-		m[name] = element{name: name, class: classes()[name]}
-	}
-	return m
-})

@@ -3,8 +3,6 @@ package links
 import (
 	"strings"
 	"sync"
-
-	"golang.org/x/net/html"
 )
 
 // namespaces tracks the open elements of a page, as far as they decide which tags belong to SVG and
@@ -96,8 +94,9 @@ func (n *namespaces) close(i, j int) {
 	n.open = append(n.open[:i], n.open[j:]...)
 }
 
-// start opens an element. It reports whether the element is one of SVG or MathML.
-func (n *namespaces) start(name string, attrs []html.Attribute, selfClosing bool) bool {
+// start opens an element, which is html if it is one of HTML. It reports whether it is one of SVG or MathML.
+func (n *namespaces) start(html element, attrs []attribute, selfClosing bool) bool {
+	name := html.name
 	space := inHTML
 	if n.foreign > 0 {
 		space = n.spaceOf(name)
@@ -113,7 +112,7 @@ func (n *namespaces) start(name string, attrs []html.Attribute, selfClosing bool
 	case space == inHTML && name == "math":
 		e.space = inMathML
 	case space == inHTML:
-		n.startHTML(name, classes()[name])
+		n.startHTML(html)
 		return false
 	case space == inSVG && (name == "foreignobject" || name == "desc" || name == "title"):
 		e.point = htmlPoint
@@ -127,7 +126,8 @@ func (n *namespaces) start(name string, attrs []html.Attribute, selfClosing bool
 }
 
 // startHTML opens an element of HTML, and closes those that have no end tag before it.
-func (n *namespaces) startHTML(name string, c class) {
+func (n *namespaces) startHTML(e element) {
+	name, c := e.name, e.class
 	if c&untracked != 0 {
 		return
 	}
@@ -137,7 +137,7 @@ func (n *namespaces) startHTML(name string, c class) {
 	if c&lacksEnd != 0 {
 		n.closeOpen(name, c)
 	}
-	n.push(element{name: name, class: c})
+	n.push(e)
 }
 
 // closeOpen closes the innermost open element with a name and a class, unless it is outside of the
@@ -203,7 +203,7 @@ func (n *namespaces) end(name string) {
 		n.close(top, top+1)
 		return
 	}
-	c := classes()[name]
+	c := elements()[name].class
 	block := 0 // the innermost block
 	for i := top; i >= 0; i-- {
 		switch e := n.open[i]; {
@@ -227,7 +227,7 @@ func (n *namespaces) end(name string) {
 }
 
 // pointOf returns what the content of an element of MathML is.
-func pointOf(name string, attrs []html.Attribute) integrationPoint {
+func pointOf(name string, attrs []attribute) integrationPoint {
 	switch name {
 	case "mi", "mo", "mn", "ms", "mtext":
 		return textPoint
@@ -241,10 +241,10 @@ func pointOf(name string, attrs []html.Attribute) integrationPoint {
 	return noPoint
 }
 
-func breaksOut(name string, attrs []html.Attribute) bool {
+func breaksOut(name string, attrs []attribute) bool {
 	if name == "font" {
 		for _, a := range attrs {
-			if a.Key == "color" || a.Key == "face" || a.Key == "size" {
+			if a.key == "color" || a.key == "face" || a.key == "size" {
 				return true
 			}
 		}
@@ -276,8 +276,8 @@ const (
 	endsParagraph // ends a p element
 )
 
-// classes holds the classes of elements (HTML, sections 13.2.4.2 and 13.2.6.4.7).
-var classes = sync.OnceValue(func() map[string]class {
+// elements holds the elements of HTML with a class (HTML, sections 13.2.4.2 and 13.2.6.4.7).
+var elements = sync.OnceValue(func() map[string]element {
 	return classed(map[class]string{
 		untracked: "area base br col embed hr img input link meta param source track wbr " +
 			"image frame bgsound basefont keygen html head body option optgroup colgroup select",
@@ -294,11 +294,11 @@ var classes = sync.OnceValue(func() map[string]class {
 	})
 })
 
-func classed(lists map[class]string) map[string]class {
-	m := make(map[string]class)
+func classed(lists map[class]string) map[string]element {
+	m := make(map[string]element)
 	for c, words := range lists {
 		for word := range strings.FieldsSeq(words) {
-			m[word] |= c
+			m[word] = element{name: word, class: m[word].class | c}
 		}
 	}
 	return m

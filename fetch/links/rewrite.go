@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/net/html"
 	"golang.org/x/text/transform"
 
 	"github.com/urlget/urlget/fetch"
@@ -41,9 +40,10 @@ type copied struct {
 	frames      int    // frames with srcdoc around the page
 }
 
-func (c *copied) copy(w io.Writer, in *bufio.Reader, contentType string) error {
+func (c *copied) copy(w io.Writer, in io.Reader, contentType string) error {
 	m := newMarkup(in, contentType)
-	c.markup, m.keepsRaw = m, true
+	defer m.release()
+	c.markup = m
 	buffered := bufio.NewWriter(w)
 	out := transform.NewWriter(buffered, transform.Nop)
 	if m.whole != nil {
@@ -53,29 +53,29 @@ func (c *copied) copy(w io.Writer, in *bufio.Reader, contentType string) error {
 	styles := false
 	for {
 		kind := m.next()
-		raw := m.raw
+		raw := m.raw()
 		switch kind {
-		case html.ErrorToken:
+		case endToken:
 			if err := m.failure(c.base); err != nil {
 				return err
 			}
 			_, err := out.Write(raw)
 			return errors.Join(err, out.Close(), buffered.Flush())
-		case html.TextToken:
+		case textToken:
 			if styles {
 				raw = m.rewriteStyle(c.base, c.convert)
 			}
-		case html.EndTagToken:
+		case endTagToken:
 			styles = false
-		case html.StartTagToken, html.SelfClosingTagToken:
+		case startToken:
 			styles = m.name == "style" && !m.complete
 			c.declare(out)
 			if c.rewriteElement() {
 				name, attrs := m.name, m.attrs
 				if m.xml {
-					name, attrs = spelled(m.raw, name, attrs)
+					name, attrs = spelled(raw, name, attrs)
 				}
-				raw = m.query.encode(writeTag(name, attrs, kind == html.SelfClosingTagToken))
+				raw = m.query.encode(writeTag(name, attrs, m.selfClosing))
 			}
 		}
 		if _, err := out.Write(raw); err != nil {
@@ -87,6 +87,10 @@ func (c *copied) copy(w io.Writer, in *bufio.Reader, contentType string) error {
 // rewriteElement converts the current start tag. It reports whether it changed an attribute.
 func (c *copied) rewriteElement() bool {
 	m := c.markup
+	if len(m.attrs) == 0 {
+		return false
+	}
+	m.readAll()
 	switch m.name {
 	case "base":
 		if m.templates > 0 || m.tree.isForeign() {
@@ -115,7 +119,9 @@ func (c *copied) rewriteElement() bool {
 // escaped as the original: not at all in HTML, as a CDATA section or as a text with references in
 // XHTML and SVG.
 func (m *markup) rewriteStyle(base uri.URI, convert func(fetch.Entry) (string, bool)) []byte {
-	text, converted := m.encoding.decode(m.raw)
+	raw := m.raw()
+	converted := m.encoding.appliesTo(raw)
+	text := m.convert(raw, converted)
 	before, after := "", ""
 	escape := func(css []byte) []byte { return css }
 	switch inner, ok := bytes.CutPrefix(text, []byte(cdata)); {
@@ -126,12 +132,12 @@ func (m *markup) rewriteStyle(base uri.URI, convert func(fetch.Entry) (string, b
 			after = cdataEnd
 		}
 	default:
-		text = []byte(html.UnescapeString(string(text)))
+		text = m.text()
 		escape = func(css []byte) []byte { return []byte(escapeText.Replace(string(css))) }
 	}
 	css := rewriteCSS(text, base, convert)
 	if bytes.Equal(css, text) {
-		return m.raw
+		return raw
 	}
 	css = append(append([]byte(before), escape(css)...), after...)
 	if converted {
@@ -142,26 +148,26 @@ func (m *markup) rewriteStyle(base uri.URI, convert func(fetch.Entry) (string, b
 
 // wholeActions makes the action of a form or a button absolute, because a saved page has no server
 // of its own. It reports whether it changed an attribute.
-func wholeActions(name string, attrs []html.Attribute, base uri.URI, query pageEncoding) (changed bool) {
+func wholeActions(name string, attrs []attribute, base uri.URI, query pageEncoding) (changed bool) {
 	for i, a := range attrs {
-		sends := name == "form" && a.Key == "action" ||
-			(name == "button" || name == "input") && a.Key == "formaction"
-		if !sends || strings.TrimSpace(a.Val) == "" {
+		sends := name == "form" && a.key == "action" ||
+			(name == "button" || name == "input") && a.key == "formaction"
+		if !sends || strings.TrimSpace(a.val) == "" {
 			continue
 		}
-		if ref, err := parseRef(a.Val); err != nil || ref.IsAbs() {
+		if ref, err := parseRef(a.val); err != nil || ref.IsAbs() {
 			continue
 		}
-		if e := query.entry(base, a.Val, "form"); e.Kind != fetch.EntryError && e.URL.IsAbs() {
-			attrs[i].Val, changed = e.URL.String(), true
+		if e := query.entry(base, a.val, "form"); e.Kind != fetch.EntryError && e.URL.IsAbs() {
+			attrs[i].val, changed = e.URL.String(), true
 		}
 	}
 	return changed
 }
 
-func withoutHref(attrs *[]html.Attribute) bool {
+func withoutHref(attrs *[]attribute) bool {
 	for i, a := range *attrs {
-		if a.Key == "href" {
+		if a.key == "href" {
 			*attrs = append((*attrs)[:i:i], (*attrs)[i+1:]...)
 			return true
 		}
@@ -172,21 +178,21 @@ func withoutHref(attrs *[]html.Attribute) bool {
 // withoutOrigin removes the attributes that keep browsers from loading a copy of a resource: files have no
 // origin (HTML, section 2.5.4), and a converted file does not match its digest. A reference to a server
 // keeps them.
-func withoutOrigin(attrs []html.Attribute) []html.Attribute {
+func withoutOrigin(attrs []attribute) []attribute {
 	for _, a := range attrs {
-		if a.Key != "src" && a.Key != "href" {
+		if a.key != "src" && a.key != "href" {
 			continue
 		}
-		if u, err := parseRef(a.Val); err != nil || u.IsAbs() || strings.HasPrefix(a.Val, "//") {
+		if u, err := parseRef(a.val); err != nil || u.IsAbs() || strings.HasPrefix(a.val, "//") {
 			return attrs
 		}
 	}
-	return slices.DeleteFunc(attrs, func(a html.Attribute) bool {
-		return a.Key == "crossorigin" || a.Key == "integrity"
+	return slices.DeleteFunc(attrs, func(a attribute) bool {
+		return a.key == "crossorigin" || a.key == "integrity"
 	})
 }
 
-func rewriteTag(name string, attrs []html.Attribute, base uri.URI, query pageEncoding,
+func rewriteTag(name string, attrs []attribute, base uri.URI, query pageEncoding,
 	convert func(fetch.Entry) (string, bool)) bool {
 	spans := spansOf(nil, name, attrs)
 	changed := false
@@ -196,18 +202,18 @@ func rewriteTag(name string, attrs []html.Attribute, base uri.URI, query pageEnc
 		if !ok {
 			continue
 		}
-		v := attrs[s.attr].Val
+		v := attrs[s.attr].val
 		if s.css {
 			text = quoteCSS(text, s.quote)
 		}
-		attrs[s.attr].Val = v[:s.start] + text + v[s.end:]
+		attrs[s.attr].val = v[:s.start] + text + v[s.end:]
 		changed = true
 	}
 	return changed
 }
 
 // spelled returns the names of a start tag as they are written: in XML, case counts.
-func spelled(raw []byte, name string, attrs []html.Attribute) (string, []html.Attribute) {
+func spelled(raw []byte, name string, attrs []attribute) (string, []attribute) {
 	written := map[string]string{}
 	for i := 1; i < len(raw); {
 		begin := i
@@ -225,16 +231,16 @@ func spelled(raw []byte, name string, attrs []html.Attribute) (string, []html.At
 	}
 	attrs = slices.Clone(attrs)
 	for i := range attrs {
-		attrs[i].Key = cmp.Or(written[attrs[i].Key], attrs[i].Key)
+		attrs[i].key = cmp.Or(written[attrs[i].key], attrs[i].key)
 	}
 	return cmp.Or(written[name], name), attrs
 }
 
-func writeTag(name string, attrs []html.Attribute, closed bool) []byte {
+func writeTag(name string, attrs []attribute, closed bool) []byte {
 	var b strings.Builder
 	b.WriteString("<" + name)
 	for _, a := range attrs {
-		b.WriteString(" " + a.Key + `="` + escapeAttr.Replace(a.Val) + `"`)
+		b.WriteString(" " + a.key + `="` + escapeAttr.Replace(a.val) + `"`)
 	}
 	if closed {
 		b.WriteString(" /")

@@ -1,34 +1,33 @@
 package links
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"io"
 	"strings"
-
-	"golang.org/x/net/html"
 
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // Title returns the title of an HTML page, or "" if its head has none.
 func Title(r io.Reader, contentType string) string {
-	m := newMarkup(bufio.NewReader(r), contentType)
+	m := newMarkup(r, contentType)
+	defer m.release()
 	for inTitle := false; m.undecodable == ""; {
+		m.skipsTexts = !inTitle
 		switch m.next() {
-		case html.ErrorToken:
+		case endToken:
 			return ""
-		case html.TextToken:
+		case textToken:
 			if inTitle {
 				return string(m.text())
 			}
-		case html.StartTagToken, html.SelfClosingTagToken:
+		case startToken:
 			if m.name == "body" || inTitle {
 				return ""
 			}
 			inTitle = m.name == "title" && !m.complete && !m.tree.isForeign()
-		case html.EndTagToken:
+		case endTagToken:
 			if inTitle {
 				return ""
 			}
@@ -53,20 +52,22 @@ func beginsLine(name string) bool {
 // not count. After an error of r, Text returns the text before it.
 func Text(r io.Reader, contentType string) (string, error) {
 	page, err := io.ReadAll(r)
-	m := newMarkup(newBuffered(page), contentType)
+	m := newMarkup(bytes.NewReader(page), contentType)
+	defer m.release()
+	m.allKeys = true
 	seen := visibility{readStyles(page, contentType)}
 	var t pageText
 	skipped := false // in a script or a style sheet
 	for m.undecodable == "" {
 		switch m.next() {
-		case html.ErrorToken:
+		case endToken:
 			t.endMark(false)
 			return t.String(), cmp.Or(err, m.failure(uri.URI{}))
-		case html.TextToken:
+		case textToken:
 			if !skipped {
 				t.write(string(m.text()), m.tree.hidden > 0)
 			}
-		case html.StartTagToken, html.SelfClosingTagToken:
+		case startToken:
 			skipped = !m.complete && (m.name == "script" || m.name == "style")
 			seen.start(m)
 			t.endMark(m.tree.hidden > 0)
@@ -75,7 +76,7 @@ func Text(r io.Reader, contentType string) (string, error) {
 			} else {
 				t.WriteByte(' ')
 			}
-		case html.EndTagToken:
+		case endTagToken:
 			skipped = false
 			t.endMark(m.tree.hidden > 0)
 			t.WriteByte(' ')
@@ -85,8 +86,6 @@ func Text(r io.Reader, contentType string) (string, error) {
 	}
 	return "", err
 }
-
-func newBuffered(page []byte) *bufio.Reader { return bufio.NewReader(bytes.NewReader(page)) }
 
 type pageText struct {
 	strings.Builder

@@ -1,0 +1,94 @@
+package links
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+)
+
+// A textKind says how a text is read (HTML, section 13.2.5).
+type textKind byte
+
+const (
+	plainText textKind = iota // the text between tags
+	rcdata                    // that of a title or textarea
+	rawData                   // that of a script, a style sheet or a CDATA section, without references
+	attributeValue
+)
+
+// appendText appends a text to out, with one kind of line breaks and without references.
+func appendText(out, text []byte, kind textKind) []byte {
+	for {
+		i := bytes.IndexAny(text, special)
+		if i < 0 {
+			return append(out, text...)
+		}
+		out = append(out, text[:i]...)
+		switch c := text[i]; {
+		case c == 0 && kind != plainText:
+			out = append(out, "\uFFFD"...)
+		case c == '\r':
+			if out = append(out, '\n'); i+1 < len(text) && text[i+1] == '\n' {
+				i++
+			}
+		case c == '&' && kind != rawData:
+			n := referenceLength(text[i:])
+			isParameter := i+n < len(text) && text[i+n] == '='
+			out = appendReference(out, text[i:i+n], kind, isParameter)
+			i += n - 1
+		default:
+			out = append(out, c)
+		}
+		text = text[i+1:]
+	}
+}
+
+// special are the characters that appendText replaces.
+const special = "&\r\x00"
+
+// referenceLength returns the length of what may be a character reference at the beginning of text.
+func referenceLength(text []byte) int {
+	n := 1
+	if n < len(text) && text[n] == '#' {
+		n++
+	}
+	for n < len(text) && (isLetter(text[n]) || '0' <= text[n] && text[n] <= '9') {
+		n++
+	}
+	if n < len(text) && text[n] == ';' {
+		n++
+	}
+	return n
+}
+
+// appendReference appends the characters of a reference or, if it is none, its text. In attributes a
+// reference to a name without ";" is one only if nothing follows it, because of URLs such as "?a&copy=1"
+// (HTML, section 13.2.5.73).
+func appendReference(out, ref []byte, kind textKind, isParameter bool) []byte {
+	switch string(ref) {
+	case "&amp;":
+		return append(out, '&')
+	case "&lt;":
+		return append(out, '<')
+	case "&gt;":
+		return append(out, '>')
+	case "&quot;":
+		return append(out, '"')
+	case "&nbsp;":
+		return append(out, "\u00a0"...)
+	}
+	text := string(ref)
+	decoded := html.UnescapeString(text)
+	if kind == attributeValue && len(ref) > 1 && ref[1] != '#' {
+		isWhole := utf8.RuneCountInString(decoded) == 1
+		if strings.HasSuffix(text, ";") {
+			isWhole = decoded == ";" || !strings.HasSuffix(decoded, ";")
+		}
+		if !isWhole || isParameter && !strings.HasSuffix(text, ";") {
+			return append(out, ref...)
+		}
+	}
+	return append(out, decoded...)
+}

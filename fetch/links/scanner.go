@@ -1,0 +1,419 @@
+package links
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+// A token is the kind of a piece of markup. The end comes once the input ends, also within a tag.
+type token byte
+
+const (
+	endToken token = iota
+	textToken
+	startToken
+	endTagToken
+	commentToken // also what browsers read as a comment: processing instructions and malformed tags
+	doctypeToken
+)
+
+// maxToken bounds one tag, text or script, in bytes.
+const maxToken = 16 << 20
+
+var errTokenTooLong = errors.New("token too long")
+
+// A scanner splits a page into tokens (HTML, section 13.2.5), whose bytes together are those of the page.
+// It looks for the next "<" and reads only tags byte by byte. It decodes nothing.
+type scanner struct {
+	skipsTexts  bool   // texts are not tokens, and are not kept
+	allowsCDATA bool   // CDATA sections are texts, not comments
+	allKeys     bool   // all attributes are wanted, not only those of linkKeys
+	rawName     string // the next text ends before the end tag of this element
+
+	name        extent     // of a tag
+	attrs       []attrScan // of a start tag
+	selfClosing bool       // a start tag ends with "/>"
+	rawText     bool       // a text was one of rawName
+	isCDATA     bool       // a text is a CDATA section, and has its marks
+	in          io.Reader
+	buf         []byte
+	start       int // offset of the token in buf
+	n           int // its length
+	dropped     int // bytes of the token that were not kept
+	readErr     error
+	err         error // no more input is read
+}
+
+// An extent is a part of a token, from one offset to the other.
+type extent struct{ from, to int }
+
+// An attrScan is an attribute. Known is its name in lower case, if it is one of linkKeys.
+type attrScan struct {
+	key, val extent
+	known    string
+}
+
+func (s *scanner) raw() []byte { return s.buf[s.start : s.start+s.n] }
+
+func (s *scanner) slice(e extent) []byte { return s.buf[s.start+e.from : s.start+e.to] }
+
+// has reports whether the token has a byte at the offset i, and reads it.
+func (s *scanner) has(i int) bool {
+	for s.start+i >= len(s.buf) {
+		if !s.more() {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *scanner) at(i int) byte { return s.buf[s.start+i] }
+
+// rest is the length of the token if all that was read belongs to it.
+func (s *scanner) rest() int { return len(s.buf) - s.start }
+
+func (s *scanner) more() bool {
+	switch {
+	case s.err != nil:
+		return false
+	case s.rest()+s.dropped >= maxToken:
+		s.err = errTokenTooLong
+		return false
+	case len(s.buf) < cap(s.buf):
+	case s.start > cap(s.buf)/2:
+		s.buf = s.buf[:copy(s.buf, s.buf[s.start:])]
+		s.start = 0
+	default:
+		larger := make([]byte, s.rest(), 2*cap(s.buf))
+		copy(larger, s.buf[s.start:])
+		s.buf, s.start = larger, 0
+	}
+	n, empty := 0, 0
+	for ; n == 0 && s.readErr == nil; empty++ {
+		if n, s.readErr = s.in.Read(s.buf[len(s.buf):cap(s.buf)]); empty == 100 && s.readErr == nil {
+			s.readErr = io.ErrNoProgress
+		}
+	}
+	s.buf = s.buf[:len(s.buf)+n]
+	if n == 0 {
+		s.err = s.readErr
+	}
+	return n > 0
+}
+
+// peek returns the first n bytes of the input, or all if there are fewer.
+func (s *scanner) peek(n int) []byte {
+	for len(s.buf) < n && s.more() {
+	}
+	return s.buf[:min(n, len(s.buf))]
+}
+
+// unread returns the input that is not in the buffer, and lets the scanner read another one.
+func (s *scanner) unread() io.Reader {
+	err := s.readErr
+	s.readErr, s.err = nil, nil
+	if err != nil {
+		return ended{err}
+	}
+	return s.in
+}
+
+type ended struct{ err error }
+
+func (e ended) Read([]byte) (int, error) { return 0, e.err }
+
+// find returns the offset of the first c at i or after it, or -1 at the end of the input.
+func (s *scanner) find(i int, c byte) int {
+	for {
+		if j := bytes.IndexByte(s.buf[s.start+i:], c); j >= 0 {
+			return i + j
+		}
+		if i = s.rest(); !s.more() {
+			return -1
+		}
+	}
+}
+
+// findTag returns the offset of the first "<" of a text at i or after it. It does not keep the text before
+// it if skipsTexts is set, so that the offset is then 0.
+func (s *scanner) findTag(i int) int {
+	if !s.skipsTexts {
+		return s.find(i, '<')
+	}
+	for {
+		j := bytes.IndexByte(s.buf[s.start+i:], '<')
+		if j >= 0 {
+			s.drop(i + j)
+			return 0
+		}
+		s.drop(s.rest())
+		if i = 0; !s.more() {
+			return -1
+		}
+	}
+}
+
+func (s *scanner) drop(n int) {
+	s.start += n
+	s.dropped += n
+}
+
+// next reads the next token.
+func (s *scanner) next() token {
+	s.start += s.n
+	s.n, s.dropped, s.selfClosing, s.isCDATA = 0, 0, false, false
+	name := s.rawName
+	s.rawText, s.rawName = name != "", ""
+	if name != "" {
+		end := s.rawTextEnd(name)
+		if s.n = end; end > 0 && !s.skipsTexts {
+			return textToken
+		}
+		s.drop(end)
+		s.n, s.dropped, s.rawText = 0, 0, false
+	}
+	for i := 0; ; i++ {
+		if i = s.findTag(i); i < 0 || !s.has(i+1) {
+			return s.last()
+		}
+		c := s.at(i + 1)
+		if !isLetter(c) && c != '/' && c != '!' && c != '?' {
+			continue
+		}
+		if i > 0 {
+			s.n = i
+			return textToken
+		}
+		s.dropped = 0
+		switch c {
+		case '!':
+			return s.declaration()
+		case '?':
+			return s.comment()
+		case '/':
+			switch {
+			case !s.has(2):
+				return s.last()
+			case isLetter(s.at(2)):
+				return s.tag(2, endTagToken)
+			}
+			return s.comment()
+		}
+		return s.tag(1, startToken)
+	}
+}
+
+// last returns the text at the end of the input.
+func (s *scanner) last() token {
+	s.n = s.rest()
+	if s.n == 0 || s.skipsTexts {
+		return endToken
+	}
+	return textToken
+}
+
+// comment reads a malformed comment, which ends at the first ">".
+func (s *scanner) comment() token {
+	s.endAt(s.find(2, '>'))
+	return commentToken
+}
+
+// endAt ends the token after the offset i or, if that is -1, at the end of the input.
+func (s *scanner) endAt(i int) {
+	if s.n = i + 1; i < 0 {
+		s.n = s.rest()
+	}
+}
+
+func (s *scanner) declaration() token {
+	switch {
+	case s.hasPrefix(2, "--"):
+		s.endAt(s.commentEnd(len("<!--")))
+		return commentToken
+	case s.hasPrefix(2, "doctype"):
+		s.endAt(s.find(2, '>'))
+		return doctypeToken
+	case s.allowsCDATA && s.hasPrefix(2, "[cdata[") && string(s.slice(extent{2, 9})) == "[CDATA[":
+		i := s.find(len(cdata), '>')
+		for i >= 0 && !bytes.HasSuffix(s.slice(extent{len(cdata), i}), []byte("]]")) {
+			i = s.find(i+1, '>')
+		}
+		s.endAt(i)
+		if s.isCDATA = true; s.skipsTexts {
+			return commentToken
+		}
+		return textToken
+	}
+	return s.comment()
+}
+
+// commentEnd returns the offset of the ">" that ends the comment whose data are at the offset from.
+func (s *scanner) commentEnd(from int) int {
+	for i := s.find(from, '>'); i >= 0; i = s.find(i+1, '>') {
+		data := s.slice(extent{from, i})
+		if len(data) == 0 || string(data) == "-" || bytes.HasSuffix(data, []byte("--")) ||
+			bytes.HasSuffix(data, []byte("--!")) {
+			return i
+		}
+	}
+	return -1
+}
+
+// hasPrefix reports whether the input has a word at the offset i, in whatever case. The word is in lower
+// case.
+func (s *scanner) hasPrefix(i int, word string) bool {
+	for j := range len(word) {
+		if !s.has(i + j) {
+			return false
+		}
+		if c := s.at(i + j); c != word[j] && (c|0x20 != word[j] || !isLetter(c)) {
+			return false
+		}
+	}
+	return true
+}
+
+// isTag reports whether the input has a tag at the offset i, of which begin is "<" or "</".
+func (s *scanner) isTag(i int, begin, name string) bool {
+	if !s.hasPrefix(i, begin) || !s.hasPrefix(i+len(begin), name) {
+		return false
+	}
+	end := i + len(begin) + len(name)
+	return s.has(end) && endsName(s.at(end))
+}
+
+// rawTextEnd returns the length of a text that ends before the end tag of an element.
+func (s *scanner) rawTextEnd(name string) int {
+	if name == "script" {
+		return s.scriptEnd()
+	}
+	for i := 0; ; i++ {
+		if i = s.findTag(i); i < 0 {
+			return s.rest()
+		}
+		if name != "plaintext" && s.isTag(i, "</", name) {
+			return i
+		}
+	}
+}
+
+// scriptEnd returns the length of a script (HTML, sections 13.2.5.4 and 13.2.5.15 to 13.2.5.31): in a
+// comment, a script tag and its end tag are a pair.
+func (s *scanner) scriptEnd() int {
+	const name = "script"
+	const (
+		plain   = iota
+		escaped // after "<!--"
+		paired  // and in a script element therein
+	)
+	state, dashes := plain, 0
+	for i := 0; ; i++ {
+		if state == plain {
+			if i = s.findTag(i); i < 0 {
+				return s.rest()
+			}
+		} else if s.start+i == len(s.buf) {
+			if s.skipsTexts {
+				s.drop(i)
+				i = 0
+			}
+			if !s.more() {
+				return s.rest()
+			}
+		}
+		switch s.at(i) {
+		case '-':
+			dashes++
+			continue
+		case '>':
+			if dashes >= 2 {
+				state = plain
+			}
+		case '<':
+			switch {
+			case state == plain && s.hasPrefix(i, "<!--"):
+				state, dashes = escaped, 2
+				i += len("!--")
+				continue
+			case state == escaped && s.isTag(i, "<", name):
+				state = paired
+			case s.isTag(i, "</", name) && state != paired:
+				return i
+			case state == paired && s.isTag(i, "</", name):
+				state = escaped
+			}
+		}
+		dashes = 0
+	}
+}
+
+// tag reads a tag whose name is at the offset i. An attribute without a name is one that begins with "=".
+func (s *scanner) tag(i int, kind token) token {
+	from := i
+	for ; s.has(i) && !endsName(s.at(i)); i++ {
+	}
+	s.name, s.attrs = extent{from, i}, s.attrs[:0]
+	unquoted := 0 // end of a value without quotes
+	for {
+		for ; s.has(i) && (isBlank(s.at(i)) || s.at(i) == '/'); i++ {
+		}
+		if !s.has(i) {
+			break
+		}
+		if s.at(i) == '>' {
+			s.n = i + 1
+			s.selfClosing = s.at(i-1) == '/' && i != unquoted
+			return kind
+		}
+		var a attrScan
+		a.key.from = i
+		for i++; s.has(i) && !endsName(s.at(i)) && s.at(i) != '='; i++ {
+		}
+		a.key.to = i
+		if i = s.afterBlanks(i); !s.has(i) {
+			break
+		}
+		if s.at(i) == '=' {
+			if i = s.afterBlanks(i + 1); !s.has(i) {
+				break
+			}
+			switch c := s.at(i); c {
+			case '>':
+			case '"', '\'':
+				a.val.from = i + 1
+				if i = s.find(i+1, c); i < 0 {
+					i = s.rest()
+					break
+				}
+				a.val.to = i
+				i++
+			default:
+				a.val.from = i
+				for ; s.has(i) && !isBlank(s.at(i)) && s.at(i) != '>'; i++ {
+				}
+				a.val.to, unquoted = i, i
+			}
+		}
+		if kind == startToken {
+			if a.known = linkKey(s.slice(a.key)); a.known != "" || s.allKeys {
+				s.attrs = append(s.attrs, a)
+			}
+		}
+	}
+	s.n = s.rest()
+	return endToken
+}
+
+func (s *scanner) afterBlanks(i int) int {
+	for s.has(i) && isBlank(s.at(i)) {
+		i++
+	}
+	return i
+}
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f' }
+
+func endsName(c byte) bool { return isBlank(c) || c == '/' || c == '>' }

@@ -1,0 +1,276 @@
+package links
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"golang.org/x/net/html"
+)
+
+// rawNames are the elements whose content is text, for the tokenizer of golang.org/x/net also with scripts.
+var rawNames = []string{"iframe", "noembed", "noframes", "noscript", "plaintext", "script", "style", "textarea", "title", "xmp"}
+
+// scanned returns the tokens of a page, one per line, as tokenized does.
+func scanned(t testing.TB, r io.Reader, cdata, skipsTexts bool) (lines []string) {
+	m := takeMarkup(r)
+	defer m.release()
+	m.allKeys, m.skipsTexts, m.allowsCDATA = true, skipsTexts, cdata
+	for {
+		kind := m.scanner.next()
+		raw := string(m.raw())
+		switch kind {
+		case endToken:
+			if !errors.Is(m.err, io.EOF) {
+				t.Fatal(m.err)
+			}
+			if skipsTexts {
+				raw = ""
+			}
+			return append(lines, fmt.Sprintf("end %q", raw))
+		case textToken:
+			lines = append(lines, fmt.Sprintf("text %q %q", raw, m.text()))
+		case commentToken:
+			lines = append(lines, fmt.Sprintf("comment %q", raw))
+		case doctypeToken:
+			lines = append(lines, fmt.Sprintf("doctype %q", raw))
+		case endTagToken:
+			lines = append(lines, fmt.Sprintf("end tag %q %s", raw, m.readName().name))
+		case startToken:
+			m.name = m.readName().name
+			m.readAttributes()
+			if m.isRaw = slices.Contains(rawNames, m.name); m.isRaw {
+				m.rawName = m.name
+				m.isRaw = m.name != "title" && m.name != "textarea"
+			}
+			lines = append(lines, fmt.Sprintf("tag %q %s %v %q", raw, m.name, m.selfClosing, m.attrs))
+		}
+	}
+}
+
+// tokenized returns the tokens of a page by the tokenizer of golang.org/x/net.
+func tokenized(page string, cdata bool) (lines []string) {
+	z := html.NewTokenizer(strings.NewReader(page))
+	z.AllowCDATA(cdata)
+	for {
+		kind := z.Next()
+		raw := string(z.Raw())
+		switch kind {
+		case html.ErrorToken:
+			return append(lines, fmt.Sprintf("end %q", raw))
+		case html.TextToken:
+			lines = append(lines, fmt.Sprintf("text %q %q", raw, z.Text()))
+		case html.CommentToken:
+			lines = append(lines, fmt.Sprintf("comment %q", raw))
+		case html.DoctypeToken:
+			lines = append(lines, fmt.Sprintf("doctype %q", raw))
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			lines = append(lines, fmt.Sprintf("end tag %q %s", raw, name))
+		default:
+			name, more := z.TagName()
+			tag := string(name)
+			var attrs []attribute
+			for more {
+				var key, val []byte
+				key, val, more = z.TagAttr()
+				attrs = append(attrs, attribute{string(key), string(val)})
+			}
+			lines = append(lines, fmt.Sprintf("tag %q %s %v %q", raw, tag, kind == html.SelfClosingTagToken, attrs))
+		}
+	}
+}
+
+var (
+	leavesComment = regexp.MustCompile(`(?is)<script.*<!--.*<[^a-z/]`)
+	repeatedSlash = regexp.MustCompile(`(?s)=[^<>"']*/>`)
+	cdataText     = regexp.MustCompile(`^text "<!\[CDATA\[`)
+)
+
+// differs returns why the other tokenizer reads a page in another way, or "".
+func differs(page string) string {
+	switch {
+	case leavesComment.MatchString(page):
+		return `in a script, it ends a comment at a "<" that begins no tag (HTML, section 13.2.5.23, "anything else")`
+	case repeatedSlash.MatchString(page):
+		return `it takes the slash of a repeated attribute, as in <a b=c b=/>, for that of the tag`
+	}
+	return ""
+}
+
+// compareTokens compares the tokens of a page with those of the other tokenizer, also in pieces.
+func compareTokens(t *testing.T, page string, cdata bool) {
+	want := tokenized(page, cdata)
+	whole := scanned(t, strings.NewReader(page), cdata, false)
+	if differs(page) == "" {
+		for i, line := range whole {
+			if cdata && cdataText.MatchString(line) {
+				continue // the other tokenizer reads references in it
+			}
+			if i >= len(want) || line != want[i] {
+				t.Fatalf("%q: token %d is %s, want %s", page, i, line, want[min(i, len(want)-1)])
+			}
+		}
+		if len(want) != len(whole) {
+			t.Fatalf("%q: %d tokens, want %d", page, len(whole), len(want))
+		}
+	}
+	if got := scanned(t, iotest.OneByteReader(strings.NewReader(page)), cdata, false); !slices.Equal(got, whole) {
+		t.Errorf("%q: in pieces %q, want %q", page, got, whole)
+	}
+	tags := slices.DeleteFunc(slices.Clone(whole), func(line string) bool {
+		return strings.HasPrefix(line, "text ") && !cdataText.MatchString(line) || strings.HasPrefix(line, "end \"")
+	})
+	for i, line := range tags {
+		if cdataText.MatchString(line) {
+			raw, _ := strconv.QuotedPrefix(strings.TrimPrefix(line, "text "))
+			tags[i] = "comment " + raw
+		}
+	}
+	for _, r := range []io.Reader{strings.NewReader(page), iotest.OneByteReader(strings.NewReader(page))} {
+		if got := scanned(t, r, cdata, true); !slices.Equal(got[:len(got)-1], tags) {
+			t.Errorf("%q: without texts %q, want %q", page, got, tags)
+		}
+	}
+}
+
+// oddPages have the ends of comments, scripts, tags and the input that are rare.
+var oddPages = []string{"", "<", "</", "<a", "<a ", "<a b", "<a b=", "<a b='", "<a b='c'", "</a", "</a b='>'>", "<!", "<!-", "<!--", "<!-->", "<!--->", "<!---->",
+	"<!----!>", "<!---!>x-->", "<!--a--!>", "<!--a--!-->", "<!--a--!-!>-->", "<!--a->b-->", "<!--a--b-->", "<!>", "<!->", "<!x>", "<?x>", "<?x ?>", "</>", "</ x>",
+	"<!doctype", "<!DocType html>", "<!doctyp>", "<![CDATA[", "<![CDATA[]>", "<![CDATA[]]>", "<![CDATA[a]b>c]]]>d", "<![cdata[a]]>", "<![CDATA[&amp;]]>",
+	"<a/>", "<a b=/>", "<a b=c/>", "<a b='/'>", "<a b='c'/>", "<a b=c b=/>", "<a / >", "<a =b =c>", "<a b==c>", "<a b = c d>", "<a b=c=d>", `<a b="c"d='e'f>`, "<A B=C b=d>",
+	"<a\x00b c\x00=d\x00>", "<a b='\r\n\r'>\r\n\r", "\x00<title>\x00&amp;</title>", "<a b='&amp;&amp&ampx&amp=&lt&nosuch;&notit;&semi;&#65;&#65b&#x;&#;&;&'>",
+	"&amp;&amp&ampx&amp=&notit;&nosuch;&#65;&#x41&#0;&#x80;&#xd800;&;&NotEqualTilde;", "<title></titl></title x>", "<title></TITLE/>", "<title></title", "<xmp><a></xmp>",
+	"<plaintext></plaintext>", "<script></script>", "<script><!--</script>", "<script><!--<script></script>x</script>", "<script><!--><script></script>",
+	"<script><!-- <script>--></script>", "<script><!--<scripty></script>", "<script><!--<script/</script/-->x</script>", "<script><!-</script>", "<script></scriptx></script>",
+	"<script>a<b</script", "<style><!--</style>-->", "a < b <3 << <a>", "<a" + strings.Repeat(" b", 40) + " c>"}
+
+func TestTokensOfOddPages(t *testing.T) {
+	t.Parallel()
+	for _, page := range oddPages {
+		for _, cdata := range []bool{false, true} {
+			compareTokens(t, page, cdata)
+		}
+	}
+}
+
+// FuzzTokens compares the tokens of pages with those of the tokenizer of golang.org/x/net.
+func FuzzTokens(f *testing.F) {
+	for i, page := range oddPages {
+		f.Add(page, i%2 == 0)
+	}
+	f.Fuzz(compareTokens)
+}
+
+// TestTokensOfHTML5Lib reads the tests of tokenizers of html5lib, which are part of the module
+// golang.org/x/net. Comments and document types are not compared.
+func TestTokensOfHTML5Lib(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "golang.org/x/net").Output()
+	if err != nil {
+		t.Skip("no go command: ", err)
+	}
+	files, _ := filepath.Glob(strings.TrimSpace(string(out)) + "/html/testdata/html5lib-tests/tokenizer/*.test")
+	n := 0
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all struct {
+			Tests []struct {
+				Description, Input, LastStartTag string
+				InitialStates                    []string
+				Output                           [][]any
+				DoubleEscaped                    bool
+			}
+		}
+		if err := json.Unmarshal(data, &all); err != nil {
+			t.Fatal(file, err)
+		}
+		for _, test := range all.Tests {
+			if test.DoubleEscaped {
+				continue // NUL and surrogates
+			}
+			if len(test.InitialStates) == 0 {
+				test.InitialStates = []string{"Data state"}
+			}
+			for _, state := range test.InitialStates {
+				n++
+				if got, want := inState(test.Input, state, test.LastStartTag), expected(test.Output); got != want {
+					t.Errorf("%s, %s, %s: %q: got\n%s want\n%s", filepath.Base(file), test.Description, state, test.Input, got, want)
+				}
+			}
+		}
+	}
+	if len(files) > 0 && n < 5000 {
+		t.Errorf("%d tests", n)
+	}
+}
+
+// expected writes the tags and the text of the output of a test.
+func expected(output [][]any) string {
+	var b strings.Builder
+	for _, token := range output {
+		switch token[0] {
+		case "Character":
+			b.WriteString(token[1].(string))
+		case "StartTag":
+			fmt.Fprintf(&b, "\n<%s %v %v>\n", token[1], len(token) > 3, token[2])
+		case "EndTag":
+			fmt.Fprintf(&b, "\n</%s>\n", token[1])
+		}
+	}
+	return b.String()
+}
+
+// inState returns what expected does for the tokens of a page that begins in a state of the tokenizer.
+func inState(page, state, element string) string {
+	m := takeMarkup(strings.NewReader(page))
+	defer m.release()
+	m.allKeys = true
+	switch state {
+	case "CDATA section state":
+		m.in, m.allowsCDATA = strings.NewReader(cdata+page), true
+	case "PLAINTEXT state":
+		m.rawName, m.isRaw = "plaintext", true
+	case "Script data state":
+		m.rawName, m.isRaw = "script", true
+	case "RAWTEXT state":
+		m.rawName, m.isRaw = "xmp", true
+	case "RCDATA state":
+		m.rawName = "title"
+	}
+	if m.rawName != "" && element != "" {
+		m.rawName = element
+	}
+	var b strings.Builder
+	for {
+		switch m.scanner.next() {
+		case endToken:
+			return b.String()
+		case textToken:
+			b.Write(m.text())
+		case startToken:
+			m.name = m.readName().name
+			m.readAttributes()
+			attrs := map[string]any{}
+			for _, a := range m.attrs {
+				attrs[a.key] = a.val
+			}
+			fmt.Fprintf(&b, "\n<%s %v %v>\n", m.name, m.selfClosing, attrs)
+		case endTagToken:
+			fmt.Fprintf(&b, "\n</%s>\n", m.readName().name)
+		}
+	}
+}
