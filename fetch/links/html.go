@@ -5,7 +5,6 @@ import (
 	"io"
 	"iter"
 	"strings"
-	"unicode"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
@@ -46,6 +45,7 @@ type page struct {
 	spans    []span      // of the current tag; its memory is used again
 	open     bool        // an anchor is open
 	anchor   fetch.Entry // the open anchor
+	words    []byte      // its text
 	row      *row        // the last link of an index
 	frames   int         // frames with srcdoc around the page
 	anchors  *Anchors    // or nil
@@ -106,30 +106,34 @@ func (p *page) text(text []byte) {
 		}
 		return
 	}
-	if p.titles && strings.HasPrefix(strings.TrimSpace(string(text)), indexTitle) {
+	if p.titles && bytes.HasPrefix(bytes.TrimSpace(text), []byte(indexTitle)) {
 		p.index = true
 	}
 	if p.row != nil && !p.open && len(p.row.text) < maxRow {
 		p.row.text += " " + string(text[:min(len(text), maxRow)])
 	}
-	if !p.open || len(p.anchor.Name) >= maxName {
-		return
+	if p.open && len(p.words) < maxName {
+		p.words = appendWords(p.words, text)
 	}
-	words := string(bytes.TrimSpace(text))
-	if strings.Contains(words, "  ") || strings.ContainsFunc(words, isOtherSpace) {
-		words = strings.Join(strings.Fields(words), " ")
-	}
-	if words != "" && p.anchor.Name != "" {
-		words = " " + words
-	}
-	p.anchor.Name += words[:min(len(words), maxName)]
 }
 
-func isOtherSpace(r rune) bool { return r != ' ' && unicode.IsSpace(r) }
+// appendWords appends the words of text to those in out, at most maxName bytes of them.
+func appendWords(out, text []byte) []byte {
+	limit := len(out) + maxName
+	for word := range bytes.FieldsSeq(text) {
+		if len(out) > 0 {
+			out = append(out, ' ')
+		}
+		if out = append(out, word...); len(out) >= limit {
+			return out[:limit]
+		}
+	}
+	return out
+}
 
 func (p *page) closeAnchor() {
 	if p.open {
-		p.anchor.Name = strings.ToValidUTF8(p.anchor.Name, "\uFFFD")
+		p.anchor.Name = strings.ToValidUTF8(p.memo.text(p.words), "\uFFFD")
 		if p.index {
 			p.row = &row{entry: p.anchor}
 		} else {
@@ -185,7 +189,7 @@ func (p *page) tag() {
 			e.Rel = "nofollow"
 		}
 		if name == "a" && s.rel == "a" && e.Kind != fetch.EntryError {
-			p.open, p.anchor = true, e
+			p.open, p.anchor, p.words = true, e, p.words[:0]
 			continue
 		}
 		p.emit(e)

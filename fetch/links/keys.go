@@ -5,30 +5,18 @@ import (
 	"sync"
 )
 
-// longestKey is the length of the longest name in linkKeys, in bytes.
-const longestKey = 16
-
 // linkKeys are the attributes that may be read to find links.
-var linkKeys = sync.OnceValue(func() map[string]string {
-	m := make(map[string]string)
+var linkKeys = sync.OnceValue(func() *words[string] {
+	m := new(words[string])
 	for key := range strings.FieldsSeq("href src data background srcset imagesrcset data-srcset " +
 		"data-lazy-srcset data-src data-lazy-src data-original poster lowsrc dynsrc cite longdesc " +
 		"code archive codebase xlink:href srcdoc action formaction rel type name value content property " +
 		"http-equiv charset alt id encoding color face size style fill stroke filter mask clip-path " +
 		"cursor marker marker-start marker-mid marker-end") {
-		m[key] = key
+		m.set(key, key)
 	}
 	return m
 })
-
-// linkKey returns the name of an attribute in lower case if it is one of linkKeys, or "".
-func linkKey(name []byte) string {
-	var buf [longestKey]byte
-	if len(name) > len(buf) {
-		return ""
-	}
-	return linkKeys()[string(appendLower(buf[:0], name))]
-}
 
 // uses reports whether an attribute of the current element can be of use to find links.
 func (m *markup) uses(key string) bool {

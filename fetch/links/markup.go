@@ -65,7 +65,7 @@ func newMarkup(r io.Reader, contentType string) *markup {
 
 func takeMarkup(r io.Reader) *markup {
 	m := markups.Get().(*markup)
-	*m = markup{scanner: scanner{in: r, buf: m.buf[:0], attrs: m.scanner.attrs[:0]},
+	*m = markup{scanner: scanner{in: r, buf: m.buf[:0], attrs: m.scanner.attrs[:0], keys: linkKeys()},
 		attrs: m.attrs[:0], tree: namespaces{open: m.tree.open[:0]}, memo: m.memo, decoded: m.decoded[:0]}
 	return m
 }
@@ -109,12 +109,12 @@ func (m *markup) next() token {
 
 // readName returns the element of the current tag.
 func (m *markup) readName() element {
-	var buf [longestKey]byte
-	name := appendLower(buf[:0], m.convert(m.slice(m.scanner.name), m.encoding.appliesTo(m.raw())))
-	if e, ok := elements()[string(name)]; ok {
+	name := m.slice(m.scanner.name)
+	if e, ok := elements().get(name); ok {
 		return e
 	}
-	return element{name: m.memo.text(name)}
+	m.decoded = appendLower(m.decoded[:0], m.convert(name, m.encoding.appliesTo(m.raw())))
+	return element{name: m.memo.text(m.decoded)}
 }
 
 // readAttributes sets the attributes of the current start tag. If one is repeated, the first one counts.
@@ -151,7 +151,7 @@ func (m *markup) readAttributes() {
 			seen[key] = true
 		}
 		val := m.convert(m.slice(a.val), foreign)
-		if bytes.IndexAny(val, special) >= 0 {
+		if !isPlain(val) {
 			m.decoded = appendText(m.decoded[:0], val, attributeValue)
 			val = m.decoded
 		}
@@ -214,7 +214,7 @@ func (m *markup) text() []byte {
 		kind = rcdata
 	}
 	text = m.convert(text, m.encoding.appliesTo(text))
-	if bytes.IndexAny(text, special) < 0 {
+	if isPlain(text) {
 		return text
 	}
 	m.decoded = appendText(m.decoded[:0], text, kind)

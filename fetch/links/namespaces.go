@@ -200,10 +200,12 @@ func (n *namespaces) end(name string) {
 	}
 	top := len(n.open) - 1
 	if top >= 0 && n.open[top].name == name && n.open[top].space == inHTML {
-		n.close(top, top+1)
+		n.count(n.open[top], -1)
+		n.open = n.open[:top]
 		return
 	}
-	c := elements()[name].class
+	e, _ := elements().get([]byte(name))
+	c := e.class
 	block := 0 // the innermost block
 	for i := top; i >= 0; i-- {
 		switch e := n.open[i]; {
@@ -277,7 +279,7 @@ const (
 )
 
 // elements holds the elements of HTML with a class (HTML, sections 13.2.4.2 and 13.2.6.4.7).
-var elements = sync.OnceValue(func() map[string]element {
+var elements = sync.OnceValue(func() *words[element] {
 	return classed(map[class]string{
 		untracked: "area base br col embed hr img input link meta param source track wbr " +
 			"image frame bgsound basefont keygen html head body option optgroup colgroup select",
@@ -294,12 +296,16 @@ var elements = sync.OnceValue(func() map[string]element {
 	})
 })
 
-func classed(lists map[class]string) map[string]element {
-	m := make(map[string]element)
-	for c, words := range lists {
-		for word := range strings.FieldsSeq(words) {
-			m[word] = element{name: word, class: m[word].class | c}
+func classed(lists map[class]string) *words[element] {
+	classes := make(map[string]class)
+	for c, names := range lists {
+		for name := range strings.FieldsSeq(names) {
+			classes[name] |= c
 		}
+	}
+	m := new(words[element])
+	for name, c := range classes {
+		m.set(name, element{name: name, class: c})
 	}
 	return m
 }

@@ -48,6 +48,11 @@ func appendText(out, text []byte, kind textKind) []byte {
 // special are the characters that appendText replaces.
 const special = "&\r\x00"
 
+// isPlain reports whether a text has none of them. It is faster than bytes.ContainsAny.
+func isPlain(text []byte) bool {
+	return bytes.IndexByte(text, '&') < 0 && bytes.IndexByte(text, '\r') < 0 && bytes.IndexByte(text, 0) < 0
+}
+
 // referenceLength returns the length of what may be a character reference at the beginning of text.
 func referenceLength(text []byte) int {
 	n := 1

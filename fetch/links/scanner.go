@@ -36,6 +36,7 @@ type scanner struct {
 	selfClosing bool       // a start tag ends with "/>"
 	rawText     bool       // a text was one of rawName
 	isCDATA     bool       // a text is a CDATA section, and has its marks
+	keys        *words[string]
 	in          io.Reader
 	buf         []byte
 	start       int // offset of the token in buf
@@ -263,15 +264,7 @@ func (s *scanner) commentEnd(from int) int {
 // hasPrefix reports whether the input has a word at the offset i, in whatever case. The word is in lower
 // case.
 func (s *scanner) hasPrefix(i int, word string) bool {
-	for j := range len(word) {
-		if !s.has(i + j) {
-			return false
-		}
-		if c := s.at(i + j); c != word[j] && (c|0x20 != word[j] || !isLetter(c)) {
-			return false
-		}
-	}
-	return true
+	return s.has(i+len(word)-1) && equalFold(s.slice(extent{i, i + len(word)}), word)
 }
 
 // isTag reports whether the input has a tag at the offset i, of which begin is "<" or "</".
@@ -350,53 +343,32 @@ func (s *scanner) scriptEnd() int {
 
 // tag reads a tag whose name is at the offset i. An attribute without a name is one that begins with "=".
 func (s *scanner) tag(i int, kind token) token {
-	from := i
-	for ; s.has(i) && !endsName(s.at(i)); i++ {
-	}
-	s.name, s.attrs = extent{from, i}, s.attrs[:0]
+	s.name, s.attrs = extent{i, s.until(i, blank|slash|greater)}, s.attrs[:0]
 	unquoted := 0 // end of a value without quotes
-	for {
-		for ; s.has(i) && (isBlank(s.at(i)) || s.at(i) == '/'); i++ {
-		}
-		if !s.has(i) {
-			break
-		}
+	for i = s.until(s.name.to, equals|greater|other); s.has(i); i = s.until(i, equals|greater|other) {
 		if s.at(i) == '>' {
 			s.n = i + 1
 			s.selfClosing = s.at(i-1) == '/' && i != unquoted
 			return kind
 		}
-		var a attrScan
-		a.key.from = i
-		for i++; s.has(i) && !endsName(s.at(i)) && s.at(i) != '='; i++ {
-		}
-		a.key.to = i
-		if i = s.afterBlanks(i); !s.has(i) {
-			break
-		}
-		if s.at(i) == '=' {
-			if i = s.afterBlanks(i + 1); !s.has(i) {
-				break
-			}
-			switch c := s.at(i); c {
-			case '>':
-			case '"', '\'':
-				a.val.from = i + 1
-				if i = s.find(i+1, c); i < 0 {
-					i = s.rest()
-					break
+		a := attrScan{key: extent{i, s.until(i+1, blank|slash|greater|equals)}}
+		if i = s.until(a.key.to, ^blank); s.has(i) && s.at(i) == '=' {
+			i = s.until(i+1, ^blank)
+			switch {
+			case !s.has(i) || s.at(i) == '>':
+			case s.at(i) == '"' || s.at(i) == '\'':
+				a.val = extent{i + 1, s.find(i+1, s.at(i))}
+				if i = a.val.to + 1; i == 0 {
+					s.n = s.rest()
+					return endToken
 				}
-				a.val.to = i
-				i++
 			default:
-				a.val.from = i
-				for ; s.has(i) && !isBlank(s.at(i)) && s.at(i) != '>'; i++ {
-				}
-				a.val.to, unquoted = i, i
+				a.val = extent{i, s.until(i, blank|greater)}
+				i, unquoted = a.val.to, a.val.to
 			}
 		}
 		if kind == startToken {
-			if a.known = linkKey(s.slice(a.key)); a.known != "" || s.allKeys {
+			if a.known, _ = s.keys.get(s.slice(a.key)); a.known != "" || s.allKeys {
 				s.attrs = append(s.attrs, a)
 			}
 		}
@@ -405,15 +377,44 @@ func (s *scanner) tag(i int, kind token) token {
 	return endToken
 }
 
-func (s *scanner) afterBlanks(i int) int {
-	for s.has(i) && isBlank(s.at(i)) {
-		i++
+// until returns the offset of the first character of these kinds at i or after it, or that of the end of the
+// input.
+func (s *scanner) until(i int, kinds charKind) int {
+	for {
+		text := s.buf[s.start:]
+		for ; i < len(text); i++ {
+			if charKinds[text[i]]&kinds != 0 {
+				return i
+			}
+		}
+		if !s.more() {
+			return i
+		}
 	}
-	return i
 }
+
+// A charKind is a kind of characters in tags.
+type charKind byte
+
+const (
+	blank charKind = 1 << iota
+	slash
+	greater
+	equals
+	other
+)
+
+var charKinds = func() (kinds [256]charKind) {
+	for c := range kinds {
+		kinds[c] = other
+	}
+	for _, c := range blanks {
+		kinds[c] = blank
+	}
+	kinds['/'], kinds['>'], kinds['='] = slash, greater, equals
+	return kinds
+}()
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f' }
-
-func endsName(c byte) bool { return isBlank(c) || c == '/' || c == '>' }
+func endsName(c byte) bool { return charKinds[c]&(blank|slash|greater) != 0 }
