@@ -37,9 +37,7 @@ func Requisite(rel string) bool { return requisites[rel] || sources[rel] != "" }
 func spansOf(list []span, name string, attrs []attribute) []span {
 	for i, a := range attrs {
 		whole := span{attr: i, end: len(a.val), ref: a.val}
-		switch a.key {
-		case "style", "fill", "stroke", "filter", "mask", "clip-path", "cursor",
-			"marker", "marker-start", "marker-mid", "marker-end":
+		if isStyle(a.key) {
 			if strings.IndexByte(a.val, '(') >= 0 {
 				for _, s := range cssSpans([]byte(a.val)) {
 					s.attr, s.rel, s.css = i, "css", true
@@ -47,6 +45,8 @@ func spansOf(list []span, name string, attrs []attribute) []span {
 				}
 			}
 			continue
+		}
+		switch a.key {
 		case "srcset", "imagesrcset", "data-srcset", "data-lazy-srcset":
 			if name == "img" || name == "source" || name == "link" {
 				list = append(list, srcset(i, a.val)...)
@@ -94,6 +94,16 @@ func spansOf(list []span, name string, attrs []attribute) []span {
 		}
 	}
 	return list
+}
+
+// isStyle reports whether the value of an attribute is CSS.
+func isStyle(key string) bool {
+	switch key {
+	case "style", "fill", "stroke", "filter", "mask", "clip-path", "cursor",
+		"marker", "marker-start", "marker-mid", "marker-end":
+		return true
+	}
+	return false
 }
 
 // isMovie reports whether a parameter of an object names its content.

@@ -151,7 +151,8 @@ func (p *page) tag() {
 		p.anchors.add(name, attrs)
 	}
 	if name == "script" && !p.complete {
-		p.scripts, _ = value(attrs, "type")
+		kind, _ := value(attrs, "type")
+		p.scripts = importingType(kind)
 	}
 	if name == "base" {
 		if p.templates > 0 || p.tree.isForeign() {

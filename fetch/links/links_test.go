@@ -90,6 +90,35 @@ func TestHTML(t *testing.T) {
 	}
 }
 
+// TestKnownReferences checks that a reference that was resolved for one page is not used for another one whose
+// base gives it another target.
+func TestKnownReferences(t *testing.T) {
+	t.Parallel()
+	bases := []string{"http://h.example/a/b.html", "http://h.example/a/c.html?q", "http://h.example/", "http://h.example", "http://h.example/b/", "https://h.example/a/",
+		"http://u:p@h.example/a/", "ftp://h.example/a/", "http://h.example/a/b.html#f", "gopher://h.example/1/a/", "file:///a/b", "x:a/b", "x:", "data:,a"}
+	refs := []string{"x", "./x", "../x", "/x", "//i.example/x", "http://i.example/x/../y", "?x", "#x", "", "x?y#z", "URL:x", "\\x", " x", "x;y:z", "mailto:a", "gopher://i/1/x"}
+	var page strings.Builder
+	for _, ref := range refs {
+		page.WriteString(`<a href="` + ref + `">x</a>`)
+	}
+	page.WriteString(`<base href="/other/"><a href=x>x</a><a href="/x">x</a>`)
+	for i := range 3 * len(bases) {
+		from := uri.MustParse(bases[i*5%len(bases)])
+		var got, want []string
+		for e := range links.HTML(strings.NewReader(page.String()), from) {
+			got = append(got, e.URL.String())
+		}
+		for _, ref := range refs { // a page of one link, with blanks that make it another reference
+			for e := range links.HTML(strings.NewReader(fmt.Sprintf(`<a href="%s%s">x</a>`, ref, strings.Repeat(" ", 600))), from) {
+				want = append(want, e.URL.String())
+			}
+		}
+		if !slices.Equal(got[:len(got)-2], want) {
+			t.Errorf("%s: %q, want %q", from, got, want)
+		}
+	}
+}
+
 func TestHTMLTypes(t *testing.T) {
 	t.Parallel()
 	for e := range links.HTML(strings.NewReader(`<link rel=alternate type="application/atom+xml" href=f><input type=image src=i>`), base) {

@@ -151,6 +151,9 @@ func (m *markup) readAttributes() {
 			seen[key] = true
 		}
 		val := m.convert(m.slice(a.val), foreign)
+		if !m.allKeys && isStyle(key) && !bytes.ContainsAny(val, "(&") {
+			val = nil // has no URL
+		}
 		if !isPlain(val) {
 			m.decoded = appendText(m.decoded[:0], val, attributeValue)
 			val = m.decoded

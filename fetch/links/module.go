@@ -40,10 +40,19 @@ func readScript(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
 	}
 }
 
-// scriptImports returns the modules that a script element with a type imports or maps names to (HTML,
+// importingType returns the type of a script element in lower case if it may import modules, or "".
+func importingType(kind string) string {
+	kind = strings.ToLower(strings.TrimSpace(kind))
+	if kind == "module" || kind == "importmap" {
+		return kind
+	}
+	return ""
+}
+
+// scriptImports returns the modules that a script element of an importingType imports or maps names to (HTML,
 // section 4.12.1.1).
 func scriptImports(kind string, text []byte) iter.Seq[string] {
-	switch strings.ToLower(strings.TrimSpace(kind)) {
+	switch kind {
 	case "module":
 		return imports(text)
 	case "importmap":
