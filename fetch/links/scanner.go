@@ -306,14 +306,12 @@ func (s *scanner) scriptEnd() int {
 			if i = s.findTag(i); i < 0 {
 				return s.rest()
 			}
-		} else if s.start+i == len(s.buf) {
-			if s.skipsTexts {
-				s.drop(i)
-				i = 0
-			}
-			if !s.more() {
-				return s.rest()
-			}
+		} else if !s.has(i) {
+			return s.rest()
+		}
+		if s.skipsTexts && (s.at(i) == '<' || i >= smallBuffer/2) {
+			s.drop(i)
+			i = 0
 		}
 		switch s.at(i) {
 		case '-':

@@ -16,6 +16,9 @@ import (
 	"testing/iotest"
 
 	"golang.org/x/net/html"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
 // rawNames are the elements whose content is text, for the tokenizer of golang.org/x/net also with scripts.
@@ -273,4 +276,87 @@ func inState(page, state, element string) string {
 			fmt.Fprintf(&b, "\n</%s>\n", m.readName().name)
 		}
 	}
+}
+
+// readWith returns the number of links of a page that is read with a memo.
+func readWith(m *memo, text string) (n int) {
+	p := &page{markup: newMarkup(strings.NewReader(text), "text/html; charset=utf-8"), base: uri.MustParse("http://h.example/dir/"),
+		yield: func(e fetch.Entry, err error) bool {
+			n++
+			return err == nil && e.Kind != fetch.EntryError
+		}}
+	defer p.release()
+	p.memo = m
+	p.read()
+	return n
+}
+
+// TestAllocationsOfLinks checks that a link that was read before takes no memory, and a new one its value, its URL and its text.
+func TestAllocationsOfLinks(t *testing.T) {
+	const n = 100
+	var known strings.Builder
+	var few, many [50]string
+	for i := range few {
+		var b strings.Builder
+		for j := range n {
+			fmt.Fprintf(&b, `<li><a href="/new%d/%d" class=x>New &amp; %d of %d</a>`, i, j, j, i)
+		}
+		few[i], many[i] = "<ul>", "<ul>"+b.String()
+	}
+	for j := range n {
+		fmt.Fprintf(&known, `<li><a href="known/%d" class=x>Known &amp; %d</a>`, j, j)
+	}
+	memory := &memo{}
+	count := func(pages ...string) float64 {
+		i := 0
+		return testing.AllocsPerRun(len(pages)-1, func() { readWith(memory, pages[i%len(pages)]); i++ })
+	}
+	empty := count("<ul>", "<ul>", "<ul>")
+	if got := count(known.String(), known.String(), known.String()) - empty; got > n/10 {
+		t.Errorf("%d known links: %v allocations", n, got)
+	}
+	if got := count(many[:]...) - empty; got > 4*n+n/2 {
+		t.Errorf("%d new links: %v allocations", n, got)
+	}
+}
+
+// TestSkippedTextsAreNotKept checks that texts, scripts and style sheets that nobody needs take no memory.
+func TestSkippedTextsAreNotKept(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("text & <text> ", 1<<16)
+	for _, page := range []string{strings.ReplaceAll(long, "<text>", "< text"), "<script>" + long + "</script>", "<script><!--" + long + "</script>", "<textarea>" + long + "</textarea>"} {
+		m := takeMarkup(strings.NewReader(page + "<a href=x>"))
+		m.skipsTexts = true
+		for kind := m.next(); kind != endToken; kind = m.next() {
+		}
+		if m.name != "a" || cap(m.buf) > largeBuffer {
+			t.Errorf("%.20q: the last tag is %s, and the buffer has %d bytes", page, m.name, cap(m.buf))
+		}
+		m.release()
+	}
+}
+
+// TestEndlessTokens checks that a token without an end is an error, and takes bounded memory.
+func TestEndlessTokens(t *testing.T) {
+	t.Parallel()
+	for _, start := range []string{"text", "<a href='", "<a href=", "<a ", "<!--", "<!", "<?", "</a ", "<script>", "<script><!--", "<title>", "<style>", "<svg><![CDATA["} {
+		for _, skips := range []bool{false, true} {
+			m := takeMarkup(io.MultiReader(strings.NewReader(start), endlessText{}))
+			m.skipsTexts = skips
+			for kind := m.next(); kind != endToken; kind = m.next() {
+			}
+			if m.err != errTokenTooLong || cap(m.buf) > 4*maxToken {
+				t.Errorf("%q: %v after %d bytes", start, m.err, cap(m.buf))
+			}
+		}
+	}
+}
+
+type endlessText struct{}
+
+func (endlessText) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
 }
