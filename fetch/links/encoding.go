@@ -157,9 +157,7 @@ func labelOf(contentType string) string {
 	_, params, err := mime.ParseMediaType(contentType)
 	label := params["charset"]
 	if err != nil {
-		_, rest, _ := strings.Cut(strings.ToLower(contentType), "charset=")
-		label, _, _ = strings.Cut(rest, ";")
-		label = strings.Trim(label, blanks+`"'`)
+		label = charsetIn(contentType)
 	}
 	return strings.ToLower(strings.TrimSpace(label))
 }

@@ -88,13 +88,11 @@ const maxRules = 1000
 // readStyles returns the rules in the style elements of a page that hide text. It reads selectors of one
 // name outside of at-rules, and for others their last name if it has a class or an identifier.
 func readStyles(page []byte, contentType string) (rules []styleRule) {
-	if !bytes.Contains(bytes.ToLower(page), []byte("<style")) && !isWide(page) {
-		return nil
-	}
 	m := newMarkup(bytes.NewReader(page), contentType)
 	defer m.release()
 	inStyle := false
 	for m.undecodable == "" {
+		m.skipsTexts = !inStyle || len(rules) >= maxRules
 		switch m.next() {
 		case endToken:
 			return rules
@@ -103,16 +101,11 @@ func readStyles(page []byte, contentType string) (rules []styleRule) {
 		case endTagToken:
 			inStyle = false
 		case textToken:
-			if inStyle && len(rules) < maxRules {
-				rules = append(rules, hidingRules(plainCSS(string(m.text())))...)
-			}
+			rules = append(rules, hidingRules(plainCSS(string(m.text())))...)
 		}
 	}
 	return rules
 }
-
-// isWide reports whether a page is in UTF-16 or another encoding in which its tags are not ASCII.
-func isWide(page []byte) bool { return bytes.IndexByte(page[:min(len(page), 1<<10)], 0) >= 0 }
 
 func hidingRules(text string) (rules []styleRule) {
 	for text != "" {

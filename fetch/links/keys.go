@@ -5,15 +5,21 @@ import (
 	"sync"
 )
 
+type linkKey struct {
+	name string
+	bit  uint64 // one for each
+}
+
 // linkKeys are the attributes that may be read to find links.
-var linkKeys = sync.OnceValue(func() *words[string] {
-	m := new(words[string])
+var linkKeys = sync.OnceValue(func() *words[linkKey] {
+	m, bit := new(words[linkKey]), uint64(1)
 	for key := range strings.FieldsSeq("href src data background srcset imagesrcset data-srcset " +
 		"data-lazy-srcset data-src data-lazy-src data-original poster lowsrc dynsrc cite longdesc " +
 		"code archive codebase xlink:href srcdoc action formaction rel type name value content property " +
 		"http-equiv charset alt id encoding color face size style fill stroke filter mask clip-path " +
 		"cursor marker marker-start marker-mid marker-end") {
-		m.set(key, key)
+		m.set(key, linkKey{key, bit})
+		bit <<= 1
 	}
 	return m
 })

@@ -1,6 +1,7 @@
 package links
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"io"
@@ -34,7 +35,9 @@ type markup struct {
 	isRaw       bool // the next text is neither markup nor has it character references
 	tree        namespaces
 	memo        *memo
-	decoded     []byte // memory for a text without references
+	decoded     []byte          // memory for a text without references
+	unknown     map[string]bool // attributes of the current tag that are not in linkKeys
+	page        *bufio.Reader
 }
 
 // An attribute has its name in lower case and its value without references.
@@ -47,7 +50,8 @@ const (
 )
 
 var markups = sync.Pool{New: func() any {
-	return &markup{scanner: scanner{buf: make([]byte, 0, smallBuffer)}, memo: &memo{}}
+	return &markup{scanner: scanner{buf: make([]byte, 0, smallBuffer)}, memo: &memo{},
+		page: bufio.NewReaderSize(nil, sniffed), unknown: make(map[string]bool)}
 }}
 
 // newMarkup returns the markup of a page that begins in r. The caller releases it.
@@ -55,27 +59,30 @@ func newMarkup(r io.Reader, contentType string) *markup {
 	m := takeMarkup(r)
 	mediaType, _, _ := strings.Cut(contentType, ";")
 	m.xml = strings.HasSuffix(strings.ToLower(strings.TrimSpace(mediaType)), "xml")
-	m.detect(m.peek(sniffed), labelOf(contentType))
+	start, _ := m.page.Peek(sniffed) // an error occurs again
+	m.detect(start, labelOf(contentType))
 	if m.whole != nil {
-		read := bytes.NewReader(bytes.Clone(m.buf))
-		m.in, m.buf = m.whole.NewDecoder().Reader(io.MultiReader(read, m.unread())), m.buf[:0]
+		m.in = m.whole.NewDecoder().Reader(m.page)
 	}
 	return m
 }
 
 func takeMarkup(r io.Reader) *markup {
 	m := markups.Get().(*markup)
-	*m = markup{scanner: scanner{in: r, buf: m.buf[:0], attrs: m.scanner.attrs[:0], keys: linkKeys()},
-		attrs: m.attrs[:0], tree: namespaces{open: m.tree.open[:0]}, memo: m.memo, decoded: m.decoded[:0]}
+	*m = markup{scanner: scanner{in: m.page, buf: m.buf[:0], attrs: m.scanner.attrs[:0], keys: linkKeys()},
+		attrs: m.attrs[:0], tree: namespaces{open: m.tree.open[:0]}, memo: m.memo, decoded: m.decoded[:0],
+		unknown: m.unknown, page: m.page}
+	m.page.Reset(r)
 	return m
 }
 
 // release lets other pages use the memory of m.
 func (m *markup) release() {
-	if cap(m.buf) > largeBuffer || cap(m.decoded) > largeBuffer || cap(m.attrs) > 1<<10 {
+	if cap(m.buf) > largeBuffer || cap(m.decoded) > largeBuffer || cap(m.scanner.attrs) > 1<<10 {
 		return
 	}
 	m.in = nil
+	m.page.Reset(nil)
 	clear(m.attrs[:cap(m.attrs)])
 	markups.Put(m)
 }
@@ -124,31 +131,18 @@ func (m *markup) readAttributes() {
 	if m.query = m.encoding; !foreign && !m.query.declared {
 		m.query = pageEncoding{}
 	}
-	var seen map[string]bool
+	clear(m.unknown)
 	for _, a := range m.scanner.attrs {
 		key := a.known
 		if key == "" {
 			m.decoded = appendLower(m.decoded[:0], m.convert(m.slice(a.key), foreign))
-			key = m.memo.text(m.decoded)
+			if key = m.memo.text(m.decoded); m.unknown[key] {
+				continue
+			}
+			m.unknown[key] = true
 		}
 		if !m.allKeys && !m.uses(key) {
 			continue
-		}
-		if len(m.attrs) < fewAttributes {
-			if has(m.attrs, key) {
-				continue
-			}
-		} else if seen == nil {
-			seen = map[string]bool{}
-			for _, a := range m.attrs {
-				seen[a.key] = true
-			}
-		}
-		if seen != nil {
-			if seen[key] {
-				continue
-			}
-			seen[key] = true
 		}
 		val := m.convert(m.slice(a.val), foreign)
 		if !m.allKeys && isStyle(key) && !bytes.ContainsAny(val, "(&") {
@@ -169,9 +163,6 @@ func (m *markup) readAll() {
 	m.readAttributes()
 	m.allKeys = false
 }
-
-// fewAttributes is the number of attributes up to which a search takes less time than a map.
-const fewAttributes = 16
 
 func (m *markup) convert(text []byte, foreign bool) []byte {
 	if foreign && !isASCII(text) {

@@ -24,10 +24,7 @@ import (
 // copy declares it.
 func RewriteHTML(w io.Writer, r io.Reader, contentType string, base uri.URI,
 	convert func(fetch.Entry) (string, bool)) error {
-	in := bufio.NewReader(r)
-	start, _ := in.Peek(sniffed) // an error occurs again
-	c := &copied{base: base, convert: convert, declaration: declaration(start, contentType)}
-	return c.copy(w, in, contentType)
+	return (&copied{base: base, convert: convert}).copy(w, r, contentType)
 }
 
 // A copied is a page whose references are being replaced.
@@ -44,6 +41,9 @@ func (c *copied) copy(w io.Writer, in io.Reader, contentType string) error {
 	m := newMarkup(in, contentType)
 	defer m.release()
 	c.markup = m
+	if start, _ := m.page.Peek(sniffed); c.frames == 0 {
+		c.declaration = declaration(start, contentType)
+	}
 	buffered := bufio.NewWriter(w)
 	out := transform.NewWriter(buffered, transform.Nop)
 	if m.whole != nil {

@@ -21,6 +21,9 @@ const (
 // maxToken bounds one tag, text or script, in bytes.
 const maxToken = 16 << 20
 
+// maxAttributes bounds the attributes of a tag. Others count only if they are in linkKeys.
+const maxAttributes = 1 << 14
+
 var errTokenTooLong = errors.New("token too long")
 
 // A scanner splits a page into tokens (HTML, section 13.2.5), whose bytes together are those of the page.
@@ -36,7 +39,7 @@ type scanner struct {
 	selfClosing bool       // a start tag ends with "/>"
 	rawText     bool       // a text was one of rawName
 	isCDATA     bool       // a text is a CDATA section, and has its marks
-	keys        *words[string]
+	keys        *words[linkKey]
 	in          io.Reader
 	buf         []byte
 	start       int // offset of the token in buf
@@ -102,27 +105,6 @@ func (s *scanner) more() bool {
 	}
 	return n > 0
 }
-
-// peek returns the first n bytes of the input, or all if there are fewer.
-func (s *scanner) peek(n int) []byte {
-	for len(s.buf) < n && s.more() {
-	}
-	return s.buf[:min(n, len(s.buf))]
-}
-
-// unread returns the input that is not in the buffer, and lets the scanner read another one.
-func (s *scanner) unread() io.Reader {
-	err := s.readErr
-	s.readErr, s.err = nil, nil
-	if err != nil {
-		return ended{err}
-	}
-	return s.in
-}
-
-type ended struct{ err error }
-
-func (e ended) Read([]byte) (int, error) { return 0, e.err }
 
 // find returns the offset of the first c at i or after it, or -1 at the end of the input.
 func (s *scanner) find(i int, c byte) int {
@@ -342,7 +324,8 @@ func (s *scanner) scriptEnd() int {
 // tag reads a tag whose name is at the offset i. An attribute without a name is one that begins with "=".
 func (s *scanner) tag(i int, kind token) token {
 	s.name, s.attrs = extent{i, s.until(i, blank|slash|greater)}, s.attrs[:0]
-	unquoted := 0 // end of a value without quotes
+	unquoted := 0     // end of a value without quotes
+	seen := uint64(0) // bits of linkKeys
 	for i = s.until(s.name.to, equals|greater|other); s.has(i); i = s.until(i, equals|greater|other) {
 		if s.at(i) == '>' {
 			s.n = i + 1
@@ -366,9 +349,12 @@ func (s *scanner) tag(i int, kind token) token {
 			}
 		}
 		if kind == startToken {
-			if a.known, _ = s.keys.get(s.slice(a.key)); a.known != "" || s.allKeys {
+			known, isKnown := s.keys.get(s.slice(a.key))
+			a.known = known.name
+			if isKnown && seen&known.bit == 0 || !isKnown && s.allKeys && len(s.attrs) < maxAttributes {
 				s.attrs = append(s.attrs, a)
 			}
+			seen |= known.bit
 		}
 	}
 	s.n = s.rest()

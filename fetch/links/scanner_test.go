@@ -244,7 +244,8 @@ func inState(page, state, element string) string {
 	m.allKeys = true
 	switch state {
 	case "CDATA section state":
-		m.in, m.allowsCDATA = strings.NewReader(cdata+page), true
+		m.page.Reset(strings.NewReader(cdata + page))
+		m.allowsCDATA = true
 	case "PLAINTEXT state":
 		m.rawName, m.isRaw = "plaintext", true
 	case "Script data state":
@@ -336,18 +337,32 @@ func TestSkippedTextsAreNotKept(t *testing.T) {
 	}
 }
 
+// TestManyAttributes checks that the attributes of a tag are bounded, and that a link among them is found.
+func TestManyAttributes(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for i := range 4 * maxAttributes {
+		fmt.Fprintf(&b, " title lang%d ID=%d", i, i)
+	}
+	for _, all := range []bool{false, true} {
+		m := takeMarkup(strings.NewReader("<a" + b.String() + " href=x>"))
+		if m.allKeys = all; m.next() != startToken || !has(m.attrs, "href") || len(m.attrs) > maxAttributes+64 || !all && len(m.attrs) > 2 {
+			t.Errorf("all attributes %v: %d are read", all, len(m.attrs))
+		}
+		m.release()
+	}
+}
+
 // TestEndlessTokens checks that a token without an end is an error, and takes bounded memory.
 func TestEndlessTokens(t *testing.T) {
 	t.Parallel()
-	for _, start := range []string{"text", "<a href='", "<a href=", "<a ", "<!--", "<!", "<?", "</a ", "<script>", "<script><!--", "<title>", "<style>", "<svg><![CDATA["} {
-		for _, skips := range []bool{false, true} {
-			m := takeMarkup(io.MultiReader(strings.NewReader(start), endlessText{}))
-			m.skipsTexts = skips
-			for kind := m.next(); kind != endToken; kind = m.next() {
-			}
-			if m.err != errTokenTooLong || cap(m.buf) > 4*maxToken {
-				t.Errorf("%q: %v after %d bytes", start, m.err, cap(m.buf))
-			}
+	for _, start := range []string{"text", "<a href='", "<a b=", "<!--", "</ ", "<script><!--", "<title>", "<svg><![CDATA["} {
+		m := takeMarkup(io.MultiReader(strings.NewReader(start), endlessText{}))
+		m.skipsTexts = start == "text" || start == "<script><!--"
+		for kind := m.next(); kind != endToken; kind = m.next() {
+		}
+		if m.err != errTokenTooLong || cap(m.buf) > 4*maxToken {
+			t.Errorf("%q: %v after %d bytes", start, m.err, cap(m.buf))
 		}
 	}
 }

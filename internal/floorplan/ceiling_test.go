@@ -23,7 +23,7 @@ var ceilings = map[string]ceiling{
 	"archive":                {10550, 69},
 	"crawl":                  {7600, 57},
 	"protocols":              {41350, 142},
-	"fetch":                  {22500, 287},
+	"fetch":                  {22550, 287},
 	"fetch/driver":           {2250, 44},
 	"fetch/uri":              {3100, 40},
 	"fetch/download":         {6100, 31},
