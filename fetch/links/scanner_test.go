@@ -96,7 +96,7 @@ func tokenized(page string, cdata bool) (lines []string) {
 
 var (
 	leavesComment = regexp.MustCompile(`(?is)<script.*<!--.*<[^a-z/]`)
-	repeatedSlash = regexp.MustCompile(`(?s)=[^<>"']*/>`)
+	repeatedSlash = regexp.MustCompile(`=\s*([^\s"'>][^\s>]*)?/>`) // a value without quotes
 	cdataText     = regexp.MustCompile(`^text "<!\[CDATA\[`)
 )
 
