@@ -122,24 +122,35 @@ func (p *program) define(set flags.Commands, cmd *cobra.Command) *cobra.Command 
 		return cmd
 	}
 	p.table.Define(cmd.Flags(), set)
-	offer := func(name string, complete cobra.CompletionFunc) {
-		if cmd.Flags().Lookup(name) == nil {
-			return
+	for f := range p.table.All() {
+		if p.words != nil && !isCompletion(p.words) {
+			break
 		}
-		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
+		var complete cobra.CompletionFunc
+		switch words, dirs := f.Completion(); {
+		case f.Name == "allow-redirect":
+			complete = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+				return schemeNames(p.net), cobra.ShellCompDirectiveNoFileComp
+			}
+		case words != nil:
+			complete = cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+		case dirs:
+			complete = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+		}
+		if complete == nil || cmd.Flags().Lookup(f.Name) == nil {
+			continue
+		}
+		if err := cmd.RegisterFlagCompletionFunc(f.Name, complete); err != nil {
 			panic(err) // registered twice
 		}
 	}
-	for name, words := range p.table.Completions() {
-		offer(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
-	}
-	for _, name := range p.table.Dirs() {
-		offer(name, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
-	}
-	offer("allow-redirect", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return schemeNames(p.net), cobra.ShellCompDirectiveNoFileComp
-	})
 	return cmd
+}
+
+// isCompletion reports whether a shell asks for completions.
+func isCompletion(args []string) bool {
+	return len(args) > 0 && slices.Contains(
+		[]string{cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, args[0])
 }
 
 func noArguments(_ *cobra.Command, args []string) error {

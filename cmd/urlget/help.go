@@ -55,7 +55,7 @@ func helpCommand(root *cobra.Command, table flags.Table) *cobra.Command {
 				printHelp(root, args, table)
 				return nil
 			}
-			if isQueueCommand(args) && hasQueueProgram() {
+			if _, err := findQueueProgram(""); err == nil && isQueueCommand(args) {
 				return runQueueProgram(append(slices.Clone(args), "--help"))
 			}
 			cmd, _, err := root.Find(args)
@@ -85,26 +85,27 @@ func commandNames(root *cobra.Command) []string {
 	return names
 }
 
-// setCompletion adapts cobra's completion command: it fails without the name of a shell.
-func setCompletion(root *cobra.Command) {
-	root.InitDefaultCompletionCmd()
-	if bash, _, err := root.Find([]string{"completion", "bash"}); err == nil && bash.HasParent() {
+// setCompletion adapts cobra's completion command: it fails without the name of a shell. Other command lines
+// get only its name, for lists of commands, because cobra formats the help of each shell.
+func (p *program) setCompletion(root *cobra.Command) {
+	cmd := &cobra.Command{Run: func(*cobra.Command, []string) {}}
+	if slices.Contains(p.words, "completion") {
+		root.InitDefaultCompletionCmd()
+		cmd, _, _ = root.Find([]string{"completion"})
+		bash, _, _ := cmd.Find([]string{"bash"})
 		bash.RunE = func(cmd *cobra.Command, _ []string) error { return printBashCompletion(cmd.Root()) }
-	}
-	for _, cmd := range root.Commands() {
-		if cmd.Name() == "completion" {
-			shells := strings.Join(commandNames(cmd), ", ")
-			cmd.Use = "completion SHELL"
-			cmd.Short = "Print the completion script for a shell"
-			cmd.Long = "Print the completion script for a shell: " + shells +
-				".\nurlget completion SHELL --help explains how to load it."
-			cmd.Args = cobra.ArbitraryArgs
-			cmd.RunE = func(*cobra.Command, []string) error {
-				return failure.Hinted("completion requires a shell: "+shells,
-					"see urlget completion SHELL --help")
-			}
+		shells := strings.Join(commandNames(cmd), ", ")
+		cmd.Long = "Print the completion script for a shell: " + shells +
+			".\nurlget completion SHELL --help explains how to load it."
+		cmd.Args = cobra.ArbitraryArgs
+		cmd.RunE = func(*cobra.Command, []string) error {
+			return failure.Hinted("completion requires a shell: "+shells,
+				"see urlget completion SHELL --help")
 		}
+	} else {
+		root.AddCommand(cmd)
 	}
+	cmd.Use, cmd.Short = "completion SHELL", "Print the completion script for a shell"
 }
 
 // printBashCompletion prints the script for bash. Without the package bash-completion, whose functions

@@ -17,12 +17,11 @@ import (
 // server and is as large as urlget.
 const queueProgram = "urlget-queue"
 
-// queueCommandNames lists its commands.
 var queueCommandNames = []string{"submit", "work", "queue"}
 
 // isQueueCommand reports whether args are for the queue program. This includes completion requests.
 func isQueueCommand(args []string) bool {
-	if len(args) > 2 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
+	if len(args) > 2 && isCompletion(args) {
 		args = args[1:]
 	}
 	return len(args) > 0 && slices.Contains(queueCommandNames, args[0])
@@ -41,19 +40,12 @@ func queueCommands() []*cobra.Command {
 	return list
 }
 
-// runQueueProgram runs the queue program. If it runs as a child, its exit status is that of the
-// *exec.ExitError.
 func runQueueProgram(args []string) error {
 	path, err := findQueueProgram(args[0])
 	if err != nil {
 		return err
 	}
 	return failure.File(execQueueProgram(path, append([]string{queueProgram}, args...)))
-}
-
-func hasQueueProgram() bool {
-	_, err := findQueueProgram("")
-	return err == nil
 }
 
 // findQueueProgram returns the path of the queue program, which is next to this program or in PATH.

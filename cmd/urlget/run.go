@@ -83,7 +83,7 @@ func (p *program) run(ctx context.Context, args []string) error {
 	if err := checkHelp(letters, args); err != nil {
 		return err
 	}
-	setCompletion(root)
+	p.setCompletion(root)
 	root.SetArgs(args)
 	root.SetIn(p.rep.std.in)
 	help := bufio.NewWriter(p.rep.std.out)

@@ -84,7 +84,6 @@ func readSums(ctx context.Context, client *fetch.Client, name string) ([]byte, e
 	return readAtMost(resp.Body, name, maxSums)
 }
 
-// sumLengths maps the number of hexadecimal digits to an algorithm.
 var sumLengths = map[int]string{
 	32: "md5", 40: "sha1", 56: "sha224", 64: "sha256", 96: "sha384", 128: "sha512"}
 

@@ -133,7 +133,7 @@ func (f *Flag) define(set *pflag.FlagSet, help string) {
 	case *string:
 		set.StringVarP(v, f.Name, f.Short, *v, help)
 	case *[]string:
-		set.StringSliceVarP(v, f.Name, f.Short, *v, help)
+		set.VarP(separated(v), f.Name, f.Short, help)
 	case *uint16:
 		set.Uint16VarP(v, f.Name, f.Short, *v, help)
 	case *int:
@@ -189,27 +189,10 @@ func (t Table) Groups(set *pflag.FlagSet) []GroupSet {
 	return slices.DeleteFunc(groups, func(g GroupSet) bool { return !g.Flags.HasAvailableFlags() })
 }
 
-// Dirs returns the flags whose value is a directory.
-func (t Table) Dirs() []string {
-	var names []string
-	for f := range t.All() {
-		if strings.Contains(f.Help, "`DIR`") {
-			names = append(names, f.Name)
-		}
+// Completion returns the words that a shell offers for a value of f, and whether it offers directories.
+func (f *Flag) Completion() (words []string, dirs bool) {
+	if v, ok := f.Value.(interface{ options() []string }); ok {
+		return v.options(), false
 	}
-	return names
-}
-
-// Completions returns the values for shell completion, by flag.
-func (t Table) Completions() map[string][]string {
-	words := make(map[string][]string)
-	for f := range t.All() {
-		if f.Words != nil {
-			words[f.Name] = f.Words
-		}
-		if v, ok := f.Value.(interface{ options() []string }); ok {
-			words[f.Name] = v.options()
-		}
-	}
-	return words
+	return f.Words, strings.Contains(f.Help, "`DIR`")
 }

@@ -124,7 +124,7 @@ func Nearest(name string, set *pflag.FlagSet) string {
 func (t Table) NoURL(cmd *cobra.Command) error {
 	wrong := failure.Hinted("no URL", "see "+cmd.CommandPath()+" --help")
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		value := strings.Trim(f.Value.String(), "[]")
+		value := f.Value.String()
 		if isURL(value) && f.Name != "referer" && f.Name != "proxy" {
 			wrong = failure.Hinted("no URL: --"+f.Name+" took "+redacted(value)+" as its value",
 				cmp.Or(t.Find(f.Name).Other, wrong.Hint))

@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"encoding/csv"
 	"errors"
 	"slices"
 	"strings"
@@ -51,9 +52,24 @@ func listBy[S ~[]E, E any](to *S, parse func(text string) (S, error)) *list[S, E
 
 // several returns the flag of a list of texts, which may contain commas.
 func several(to *[]string) *list[[]string, string] {
-	l := listBy(to, func(text string) ([]string, error) { return []string{text}, nil })
+	return textsBy(to, func(text string) ([]string, error) { return []string{text}, nil })
+}
+
+func textsBy(to *[]string, parse func(text string) ([]string, error)) *list[[]string, string] {
+	l := listBy(to, parse)
 	l.show = func(texts []string) string { return strings.Join(texts, ",") }
 	return l
+}
+
+// separated returns the flag of a list of texts with commas between them, in quotation marks if they contain
+// one. It is pflag's StringSlice without the buffer of 4 KiB that writes the default of each flag.
+func separated(to *[]string) *list[[]string, string] {
+	return textsBy(to, func(text string) ([]string, error) {
+		if text == "" {
+			return nil, nil
+		}
+		return csv.NewReader(strings.NewReader(text)).Read()
+	})
 }
 
 func once(to *string) *parsed[string] {
