@@ -8,19 +8,18 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-var fieldWords = map[fetch.FieldKind]string{
-	fetch.FieldLine:   "a line",
-	fetch.FieldSecret: "a line that is not echoed",
-	fetch.FieldLines:  "lines",
-	fetch.FieldYesNo:  "yes or no",
-	fetch.FieldChoice: "one of",
-	fetch.FieldFile:   "the content of a file",
-	fetch.FieldSaveAs: "the name of a file to save to",
-}
-
 // Form writes a form as text: its title, its texts, and the type, choices and default of each field.
 // Control characters are escaped.
 func Form(w io.Writer, form *fetch.Form) error {
+	words := map[fetch.FieldKind]string{
+		fetch.FieldLine:   "a line",
+		fetch.FieldSecret: "a line that is not echoed",
+		fetch.FieldLines:  "lines",
+		fetch.FieldYesNo:  "yes or no",
+		fetch.FieldChoice: "one of",
+		fetch.FieldFile:   "the content of a file",
+		fetch.FieldSaveAs: "the name of a file to save to",
+	}
 	var b strings.Builder
 	if form.Title != "" {
 		b.WriteString(fetch.Printable(form.Title) + "\n")
@@ -30,7 +29,7 @@ func Form(w io.Writer, form *fetch.Form) error {
 			b.WriteString("  " + fetch.Printable(f.Name) + "\n")
 			continue
 		}
-		what, ok := fieldWords[f.Kind]
+		what, ok := words[f.Kind]
 		if !ok {
 			what = string(f.Kind)
 		}

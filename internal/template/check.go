@@ -113,8 +113,6 @@ func (c *checker) branch(n *parse.BranchNode) error {
 	return nil
 }
 
-var arguments = map[string]int{"eq": 2, "not": 1, "or": 2, "slice": 2}
-
 // check returns an error for pipelines that evaluate does not support.
 func check(p *parse.PipeNode) error {
 	if len(p.Decl) > 0 || len(p.Cmds) != 1 {
@@ -122,8 +120,12 @@ func check(p *parse.PipeNode) error {
 	}
 	args := p.Cmds[0].Args
 	if name, ok := args[0].(*parse.IdentifierNode); ok {
-		if args = args[1:]; len(args) != arguments[name.Ident] {
-			return fmt.Errorf("%s: %s takes %d arguments", p, name, arguments[name.Ident])
+		want := 2
+		if name.Ident == "not" {
+			want = 1
+		}
+		if args = args[1:]; len(args) != want {
+			return fmt.Errorf("%s: %s takes %d arguments", p, name, want)
 		}
 		if name.Ident == "slice" && args[1].Type() != parse.NodeNumber {
 			return fmt.Errorf("%s: not supported", p)
@@ -148,8 +150,9 @@ func check(p *parse.PipeNode) error {
 // Attributes that may contain values. Browsers run and load nothing for those of shownAttrs, such as
 // the path d of SVG, aria-* and data-*.
 var (
-	urlAttrs   = strings.Fields("href src action formaction poster")
-	shownAttrs = strings.Fields("alt class d datetime for id label max name placeholder title value")
+	urlAttrs   = []string{"href", "src", "action", "formaction", "poster"}
+	shownAttrs = []string{"alt", "class", "d", "datetime", "for", "id", "label", "max", "name", "placeholder",
+		"title", "value"}
 )
 
 func (c *checker) escape() (escape, error) {

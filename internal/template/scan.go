@@ -27,7 +27,7 @@ func (c *checker) text(s string) error {
 	return nil
 }
 
-var onlyText = map[string]bool{"title": true, "textarea": true, "script": true, "style": true}
+var onlyText = []string{"title", "textarea", "script", "style"}
 
 // content scans up to the start of the next tag and returns the rest.
 func (c *checker) content(s string) (string, error) {
@@ -51,7 +51,7 @@ func (c *checker) content(s string) (string, error) {
 	}
 	if end < 0 { // an action follows
 		end = len(rest)
-		for name := range onlyText {
+		for _, name := range onlyText {
 			if strings.HasPrefix(name, strings.ToLower(rest)) {
 				return "", fmt.Errorf("the tag %q must not continue after an action", "<"+rest)
 			}
@@ -73,7 +73,7 @@ func (c *checker) tag(s string) (string, error) {
 	switch s[i] {
 	case '>':
 		name := c.element
-		if c.place = (place{}); onlyText[name] {
+		if c.place = (place{}); slices.Contains(onlyText, name) {
 			c.element = name
 		}
 	case '"':

@@ -27,7 +27,8 @@ type Set struct {
 func Parse(texts ...string) (*Set, error) {
 	s := &Set{trees: map[string]*parse.Tree{}, escapes: map[*parse.ActionNode]escape{}}
 	for _, text := range texts {
-		trees, err := parse.Parse("", text, "", "", functions)
+		// The functions are those of text/template. The parser needs only the names.
+		trees, err := parse.Parse("", text, "", "", map[string]any{"eq": 2, "not": 1, "or": 2, "slice": 2})
 		if err != nil {
 			return nil, err
 		}

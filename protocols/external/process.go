@@ -107,7 +107,7 @@ func (p *process) outcome() error {
 }
 
 // codes has the classes of errors by exit status. Programs use the same statuses as urlget.
-var codes = map[int]fetch.Code{
+var codes = [...]fetch.Code{
 	2:  fetch.ErrURL,
 	3:  fetch.ErrFile,
 	4:  fetch.ErrNetwork,
@@ -120,7 +120,12 @@ var codes = map[int]fetch.Code{
 	18: fetch.ErrTruncated,
 }
 
-func codeOf(status int) fetch.Code { return cmp.Or(codes[status], fetch.ErrServer) }
+func codeOf(status int) fetch.Code {
+	if status < 0 || status >= len(codes) {
+		return fetch.ErrServer
+	}
+	return cmp.Or(codes[status], fetch.ErrServer)
+}
 
 // A tail keeps the last maxTail bytes that are written to it.
 type tail struct {

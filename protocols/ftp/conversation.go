@@ -81,26 +81,29 @@ func (r *dryRun) protected() bool               { return r.tls }
 func (r *dryRun) dial(context.Context, uint16) (*fetch.Conn, error) { return nil, nil }
 func (r *dryRun) listen(context.Context) (listener, error)          { return unknownListener{}, nil }
 
-// dryReplies are the replies of RFC 959, RFC 2428, RFC 3659 and RFC 4217, by command.
-var dryReplies = map[string]wire.Reply{
-	"AUTH": {Code: 234, Lines: []string{""}},
-	"USER": {Code: 331, Lines: []string{""}},
-	"PASS": {Code: 230, Lines: []string{""}},
-	"FEAT": {Code: 211, Lines: []string{"", "MLST", ""}},
-	"PWD":  {Code: 257, Lines: []string{`"/"`}},
-	"SIZE": {Code: 213, Lines: []string{strconv.FormatInt(math.MaxInt64, 10)}},
-	"MDTM": {Code: 213, Lines: []string{"19700101000000"}},
-	"EPSV": {Code: 229, Lines: []string{"(|||65535|)"}},
-	"REST": {Code: 350, Lines: []string{""}},
-	"RETR": {Code: 150, Lines: []string{""}},
-	"MLSD": {Code: 150, Lines: []string{""}},
-	"NLST": {Code: 150, Lines: []string{""}},
+// dryReplies returns the replies of RFC 959, RFC 2428, RFC 3659 and RFC 4217, by command.
+func dryReplies() map[string]wire.Reply {
+	return map[string]wire.Reply{
+		"AUTH": {Code: 234, Lines: []string{""}},
+		"USER": {Code: 331, Lines: []string{""}},
+		"PASS": {Code: 230, Lines: []string{""}},
+		"FEAT": {Code: 211, Lines: []string{"", "MLST", ""}},
+		"PWD":  {Code: 257, Lines: []string{`"/"`}},
+		"SIZE": {Code: 213, Lines: []string{strconv.FormatInt(math.MaxInt64, 10)}},
+		"MDTM": {Code: 213, Lines: []string{"19700101000000"}},
+		"EPSV": {Code: 229, Lines: []string{"(|||65535|)"}},
+		"REST": {Code: 350, Lines: []string{""}},
+		"RETR": {Code: 150, Lines: []string{""}},
+		"MLSD": {Code: 150, Lines: []string{""}},
+		"NLST": {Code: 150, Lines: []string{""}},
+	}
 }
 
 func (r *dryRun) say(steps ...step) error {
+	replies := dryReplies()
 	for _, s := range steps {
 		r.lines = append(r.lines, s.String())
-		reply, ok := dryReplies[s.verb()]
+		reply, ok := replies[s.verb()]
 		if !ok {
 			reply = wire.Reply{Code: 200, Lines: []string{""}}
 		}

@@ -74,7 +74,7 @@ func TestNoLineEndInListings(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	dir := &task{}
 	n := 0
-	for e, err := range dir.entries(io.MultiReader(strings.NewReader(endless), strings.NewReader("\r\nend")), contentTypes["NLST"]) {
+	for e, err := range dir.entries(io.MultiReader(strings.NewReader(endless), strings.NewReader("\r\nend")), contentType("NLST")) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,12 +14,8 @@ import (
 	"github.com/urlget/urlget/protocols/ftp/listing"
 )
 
-// None of these media types is registered.
-var contentTypes = map[string]string{
-	"NLST": "text/x-ftp-nlst",
-	"LIST": "text/x-ftp-list",
-	"MLSD": "text/x-ftp-mlsd",
-}
+// contentType returns the media type of a listing. The types are not registered.
+func contentType(verb string) string { return "text/x-ftp-" + strings.ToLower(verb) }
 
 func respond(t *task, x *transfer, b *transferBody) *fetch.Response {
 	resp := &fetch.Response{Meta: x.meta, URL: t.base, Body: b}
@@ -70,13 +66,13 @@ func (t *task) matches(r io.Reader, contentType string) iter.Seq2[driver.Part, e
 	}
 }
 
-func (t *task) entries(r io.Reader, contentType string) iter.Seq2[fetch.Entry, error] {
+func (t *task) entries(r io.Reader, kind string) iter.Seq2[fetch.Entry, error] {
 	p := listing.NewParser(time.Now())
 	parse := p.List
-	switch contentType {
-	case contentTypes["MLSD"]:
+	switch kind {
+	case contentType("MLSD"):
 		parse = p.MLSD
-	case contentTypes["NLST"]:
+	case contentType("NLST"):
 		parse = p.NLST
 	}
 	dir := t.dirURL()

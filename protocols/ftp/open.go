@@ -255,7 +255,7 @@ func (s *session) start(t *task, f *facts, x *transfer) error {
 		}
 	}
 	if t.kind != retrieve {
-		x.meta.Kind, x.meta.ContentType = fetch.KindListing, contentTypes[verb]
+		x.meta.Kind, x.meta.ContentType = fetch.KindListing, contentType(verb)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package ftp
 
 import (
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -76,7 +75,14 @@ func tookForOne(r wire.Reply) bool { return r.Code >= 500 && r.Code <= 502 }
 
 // replyCodes are the only positive replies to some commands (RFC 959, section 5.4; RFC 2389; RFC
 // 2428; RFC 3659).
-var replyCodes = map[string]int{"FEAT": 211, "SIZE": 213, "MDTM": 213, "PASV": 227, "EPSV": 229, "PWD": 257}
+var replyCodes = []replyCode{
+	{"FEAT", 211}, {"SIZE", 213}, {"MDTM", 213}, {"PASV", 227}, {"EPSV", 229}, {"PWD", 257},
+}
+
+type replyCode struct {
+	verb string
+	code int
+}
 
 // outOfOrder reports whether r cannot be the reply to steps[i] and is that to another step: its code
 // belongs to another command, it refuses a TYPE that every server has (RFC 1123, section 4.1.2.1),
@@ -85,10 +91,10 @@ func outOfOrder(steps []step, i int, r wire.Reply) bool {
 	own := steps[i].verb()
 	switch {
 	case r.Code/100 == 2:
-		if code := replyCodes[own]; code != 0 {
-			return r.Code != code
+		if i := slices.IndexFunc(replyCodes, func(c replyCode) bool { return c.verb == own }); i >= 0 {
+			return r.Code != replyCodes[i].code
 		}
-		return slices.Contains(slices.Collect(maps.Values(replyCodes)), r.Code)
+		return slices.ContainsFunc(replyCodes, func(c replyCode) bool { return c.code == r.Code })
 	case r.Code/100 == 5 && (steps[i].line == "TYPE I" || steps[i].line == "TYPE A"):
 		return true
 	case !isUnknown(r):

@@ -153,7 +153,7 @@ func (t *task) mediaType() string {
 // typeOf returns the argument of TYPE (RFC 959, section 3.1.1) for a file.
 func (d *opener) typeOf(u uri.FTP) string {
 	switch {
-	case u.Type == 0 && d.opts.GuessType && textSuffixes[strings.ToLower(path.Ext(u.Name))]:
+	case u.Type == 0 && d.opts.GuessType && slices.Contains(textSuffixes, strings.ToLower(path.Ext(u.Name))):
 		return "A"
 	case u.Type == 0 || u.Type == 'd':
 		return "I"
@@ -163,12 +163,12 @@ func (d *opener) typeOf(u uri.FTP) string {
 	return strings.ToUpper(string(rune(u.Type)))
 }
 
-var textSuffixes = map[string]bool{
-	".txt": true, ".text": true, ".asc": true, ".md": true, ".me": true, ".faq": true, ".tex": true,
-	".htm": true, ".html": true, ".xml": true, ".css": true, ".csv": true, ".tsv": true,
-	".json": true, ".c": true, ".h": true, ".cc": true, ".f": true, ".go": true, ".java": true,
-	".js": true, ".p": true, ".pl": true, ".py": true, ".sh": true, ".bat": true, ".cfg": true,
-	".conf": true, ".ini": true, ".log": true,
+var textSuffixes = []string{
+	".txt", ".text", ".asc", ".md", ".me", ".faq", ".tex",
+	".htm", ".html", ".xml", ".css", ".csv", ".tsv",
+	".json", ".c", ".h", ".cc", ".f", ".go", ".java",
+	".js", ".p", ".pl", ".py", ".sh", ".bat", ".cfg",
+	".conf", ".ini", ".log",
 }
 
 // wildcard returns the decoded pieces between the asterisks in the last segment of u, or nil if

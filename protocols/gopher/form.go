@@ -13,17 +13,19 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
-// questions maps the type of a line of the attribute ASK to the kind of the field. The type is the
+// questions maps the type of a line of the attribute ASK with the kind of the field. The type is the
 // text before the first colon, in lower case.
-var questions = map[string]fetch.FieldKind{
-	"note":    fetch.FieldNote,
-	"ask":     fetch.FieldLine,
-	"askp":    fetch.FieldSecret,
-	"askl":    fetch.FieldLines,
-	"askf":    fetch.FieldSaveAs,
-	"select":  fetch.FieldYesNo,
-	"choose":  fetch.FieldChoice,
-	"choosef": fetch.FieldFile,
+func questions() map[string]fetch.FieldKind {
+	return map[string]fetch.FieldKind{
+		"note":    fetch.FieldNote,
+		"ask":     fetch.FieldLine,
+		"askp":    fetch.FieldSecret,
+		"askl":    fetch.FieldLines,
+		"askf":    fetch.FieldSaveAs,
+		"select":  fetch.FieldYesNo,
+		"choose":  fetch.FieldChoice,
+		"choosef": fetch.FieldFile,
+	}
 }
 
 // parseForm returns the form in the attributes of an item. It returns false if there is none.
@@ -69,7 +71,7 @@ func parseField(line string) (fetch.Field, bool) {
 	if !ok {
 		return fetch.Field{}, false
 	}
-	kind, ok := questions[strings.ToLower(strings.TrimSpace(typ))]
+	kind, ok := questions()[strings.ToLower(strings.TrimSpace(typ))]
 	if !ok {
 		kind = fetch.FieldLine
 	}

@@ -45,30 +45,39 @@ func (r result) reply() fetch.Reply {
 	return fetch.Reply{Code: int(r.code), Text: text}
 }
 
-var classes = map[fetch.Code][]int64{
-	fetch.ErrAuth: {ldap.LDAPResultAuthMethodNotSupported, ldap.LDAPResultStrongAuthRequired,
+var classes = []class{
+	{fetch.ErrAuth, []int64{ldap.LDAPResultAuthMethodNotSupported, ldap.LDAPResultStrongAuthRequired,
 		ldap.LDAPResultConfidentialityRequired,
-		ldap.LDAPResultInappropriateAuthentication, ldap.LDAPResultInvalidCredentials},
-	fetch.ErrBusy:     {ldap.LDAPResultBusy, ldap.LDAPResultUnavailable},
-	fetch.ErrNotFound: {ldap.LDAPResultNoSuchObject},
-	fetch.ErrProtocol: {ldap.LDAPResultProtocolError},
-	fetch.ErrRefused:  {ldap.LDAPResultInsufficientAccessRights, ldap.LDAPResultUnwillingToPerform},
-	fetch.ErrTruncated: {ldap.LDAPResultTimeLimitExceeded, ldap.LDAPResultSizeLimitExceeded,
-		ldap.LDAPResultAdminLimitExceeded},
-	fetch.ErrURL: {ldap.LDAPResultInvalidDNSyntax, ldap.LDAPResultInappropriateMatching},
+		ldap.LDAPResultInappropriateAuthentication, ldap.LDAPResultInvalidCredentials}},
+	{fetch.ErrBusy, []int64{ldap.LDAPResultBusy, ldap.LDAPResultUnavailable}},
+	{fetch.ErrNotFound, []int64{ldap.LDAPResultNoSuchObject}},
+	{fetch.ErrProtocol, []int64{ldap.LDAPResultProtocolError}},
+	{fetch.ErrRefused, []int64{ldap.LDAPResultInsufficientAccessRights, ldap.LDAPResultUnwillingToPerform}},
+	{fetch.ErrTruncated, []int64{ldap.LDAPResultTimeLimitExceeded, ldap.LDAPResultSizeLimitExceeded,
+		ldap.LDAPResultAdminLimitExceeded}},
+	{fetch.ErrURL, []int64{ldap.LDAPResultInvalidDNSyntax, ldap.LDAPResultInappropriateMatching}},
 }
 
-var hints = map[int64]string{
-	ldap.LDAPResultConfidentialityRequired:     "use ldaps or StartTLS",
-	ldap.LDAPResultInsufficientAccessRights:    "log in with ldaps://DN@HOST/",
-	ldap.LDAPResultInappropriateAuthentication: "log in with ldaps://DN@HOST/",
-	ldap.LDAPResultSizeLimitExceeded:           "narrow the search with a filter",
-	ldap.LDAPResultTimeLimitExceeded:           "narrow the search with a filter",
-	ldap.LDAPResultAdminLimitExceeded:          "narrow the search with a filter",
+type class struct {
+	code    fetch.Code
+	results []int64
+}
+
+func hint(code int64) string {
+	switch code {
+	case ldap.LDAPResultConfidentialityRequired:
+		return "use ldaps or StartTLS"
+	case ldap.LDAPResultInsufficientAccessRights, ldap.LDAPResultInappropriateAuthentication:
+		return "log in with ldaps://DN@HOST/"
+	case ldap.LDAPResultSizeLimitExceeded, ldap.LDAPResultTimeLimitExceeded,
+		ldap.LDAPResultAdminLimitExceeded:
+		return "narrow the search with a filter"
+	}
+	return ""
 }
 
 func (r result) err() error {
-	e := &fetch.Error{Code: fetch.ErrServer, Reply: r.reply(), Hint: hints[r.code]}
+	e := &fetch.Error{Code: fetch.ErrServer, Reply: r.reply(), Hint: hint(r.code)}
 	switch {
 	case r.code == ldap.LDAPResultSuccess:
 		return nil
@@ -77,9 +86,9 @@ func (r result) err() error {
 	case r.code == ldap.LDAPResultNoSuchObject && r.matchedDN != "":
 		e.Err = fmt.Errorf("no such entry below %q", r.matchedDN)
 	}
-	for class, codes := range classes {
-		if slices.Contains(codes, r.code) {
-			e.Code = class
+	for _, c := range classes {
+		if slices.Contains(c.results, r.code) {
+			e.Code = c.code
 		}
 	}
 	e.Retry = e.Code == fetch.ErrBusy

@@ -6,6 +6,7 @@ import (
 	"mime/quotedprintable"
 	"net/mail"
 	"net/textproto"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,10 +15,7 @@ import (
 
 // draftFields lists the header fields that a URL may set. RFC 6068, section 4, leaves the others to
 // the sender, because they could be used to forge or redirect a message.
-var draftFields = map[string]bool{
-	"Cc": true, "Bcc": true, "Subject": true, "Keywords": true, "Comments": true,
-	"In-Reply-To": true, "References": true,
-}
+var draftFields = []string{"Cc", "Bcc", "Subject", "Keywords", "Comments", "In-Reply-To", "References"}
 
 // Draft returns the message that a mailto URL proposes, as an Internet message (RFC 5322). It has
 // no From field, which the sender adds. Fields that a URL should not set are omitted. Lines end
@@ -35,7 +33,7 @@ func Draft(u uri.URI) ([]byte, error) {
 	}
 	for _, f := range m.header {
 		switch name := textproto.CanonicalMIMEHeaderKey(f.name); {
-		case !draftFields[name]:
+		case !slices.Contains(draftFields, name):
 		case name == "Cc" || name == "Bcc":
 			field(name, addressList(strings.Split(f.value, ",")))
 		default:

@@ -33,10 +33,12 @@ type name struct {
 	contentType string
 }
 
-// lengths are the lengths of digests in bytes, by algorithm (RFC 6920, section 9.4).
-var lengths = map[string]int{
-	"sha-256": 32, "sha-256-128": 16, "sha-256-120": 15, "sha-256-96": 12, "sha-256-64": 8,
-	"sha-256-32": 4,
+// lengths returns the lengths of digests in bytes, by algorithm (RFC 6920, section 9.4).
+func lengths() map[string]int {
+	return map[string]int{
+		"sha-256": 32, "sha-256-128": 16, "sha-256-120": 15, "sha-256-96": 12, "sha-256-64": 8,
+		"sha-256-32": 4,
+	}
 }
 
 // parse decodes "ni://AUTHORITY/ALGORITHM;DIGEST?PARAMETERS".
@@ -46,7 +48,7 @@ func parse(u uri.URI) (*name, error) {
 		return nil, err
 	}
 	algorithm, text, ok := strings.Cut(path, ";")
-	length, known := lengths[algorithm]
+	length, known := lengths()[algorithm]
 	digest, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	switch {
 	case !ok:

@@ -80,14 +80,12 @@ func (t *target) path(slash bool) string {
 	return b.String()
 }
 
-var wildcards = strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, `\`, `\\`, " ", "[ ]")
-
 // pattern returns the pattern that matches only name. Servers expand wildcards in a path, and take " ",
 // the module and "/" for the begin of another path. They evaluate backslashes only in names with
 // wildcards.
 func (t *target) pattern(name string) string {
 	if strings.ContainsAny(name, "*?[") || strings.HasSuffix(name, " "+t.module) {
-		return wildcards.Replace(name)
+		return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, `\`, `\\`, " ", "[ ]").Replace(name)
 	}
 	return name
 }

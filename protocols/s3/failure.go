@@ -7,17 +7,23 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// codes are the classes of the codes that a status of HTTP does not determine ("Error responses" in the
-// Amazon S3 API Reference).
-var codes = map[string]fetch.Code{
-	"NoSuchKey": fetch.ErrNotFound, "NoSuchBucket": fetch.ErrNotFound, "NoSuchVersion": fetch.ErrNotFound,
-	"InvalidAccessKeyId": fetch.ErrAuth, "SignatureDoesNotMatch": fetch.ErrAuth,
-	"ExpiredToken": fetch.ErrAuth, "InvalidToken": fetch.ErrAuth, "TokenRefreshRequired": fetch.ErrAuth,
-	"RequestTimeTooSkewed": fetch.ErrAuth, "AuthorizationHeaderMalformed": fetch.ErrAuth,
-	"MissingSecurityHeader": fetch.ErrAuth, "AccountProblem": fetch.ErrAuth, "NotSignedUp": fetch.ErrAuth,
-	"SlowDown": fetch.ErrBusy, "ServiceUnavailable": fetch.ErrBusy, "RequestTimeout": fetch.ErrBusy,
-	"RequestLimitExceeded": fetch.ErrBusy, "TooManyRequests": fetch.ErrBusy, "Busy": fetch.ErrBusy,
-	"InternalError": fetch.ErrServer,
+// classOf returns the class of a code that a status of HTTP does not determine, or "" ("Error responses" in
+// the Amazon S3 API Reference).
+func classOf(code string) fetch.Code {
+	switch code {
+	case "NoSuchKey", "NoSuchBucket", "NoSuchVersion":
+		return fetch.ErrNotFound
+	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken",
+		"TokenRefreshRequired", "RequestTimeTooSkewed", "AuthorizationHeaderMalformed",
+		"MissingSecurityHeader", "AccountProblem", "NotSignedUp":
+		return fetch.ErrAuth
+	case "SlowDown", "ServiceUnavailable", "RequestTimeout", "RequestLimitExceeded", "TooManyRequests",
+		"Busy":
+		return fetch.ErrBusy
+	case "InternalError":
+		return fetch.ErrServer
+	}
+	return ""
 }
 
 const maxMessage = 400 // bytes
@@ -36,7 +42,7 @@ func (x *exchange) failure(err error) error {
 			e.Reply.Text += ": " + f.message[:min(len(f.message), maxMessage)]
 		}
 	}
-	if code := codes[f.code]; code != "" {
+	if code := classOf(f.code); code != "" {
 		e.Code = code
 		e.Retry = e.Retry || code == fetch.ErrBusy || code == fetch.ErrServer
 	}

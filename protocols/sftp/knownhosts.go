@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/skeema/knownhosts"
 	"golang.org/x/crypto/ssh"
@@ -91,7 +92,9 @@ func editedCopy(name, port string) (edited string, broken []int, err error) {
 
 // portPattern is the pattern of a port behind a host, such as "[host.example]:*". Package knownhosts
 // compares ports as text.
-var portPattern = regexp.MustCompile(`\]:[0-9]*[*?][0-9*?]*`)
+var portPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\]:[0-9]*[*?][0-9*?]*`)
+})
 
 // hasPortPatterns reports whether a file has a pattern of a port. A comment may look like one.
 func hasPortPatterns(name string) bool {
@@ -100,7 +103,7 @@ func hasPortPatterns(name string) bool {
 		return false
 	}
 	defer in.Close()
-	return portPattern.MatchReader(bufio.NewReader(io.LimitReader(in, maxKnownHosts)))
+	return portPattern().MatchReader(bufio.NewReader(io.LimitReader(in, maxKnownHosts)))
 }
 
 // withPort replaces the patterns that match port. As in OpenSSH, they do not match the default port,
@@ -109,7 +112,7 @@ func withPort(line []byte, port string) []byte {
 	if port == strconv.Itoa(defaultPort) {
 		return line
 	}
-	return portPattern.ReplaceAllFunc(line, func(pattern []byte) []byte {
+	return portPattern().ReplaceAllFunc(line, func(pattern []byte) []byte {
 		if !glob.Match(string(pattern[len("]:"):]), port) {
 			return pattern
 		}

@@ -12,9 +12,11 @@ import (
 
 const maxTokens = 500
 
-var attributeSets = map[string]string{
-	"bib-1": codec.Bib1, "bib1": codec.Bib1, "exp-1": codec.Exp1, "exp1": codec.Exp1,
-	"gils": "1.2.840.10003.3.5", "xd-1": "1.2.840.10003.3.12",
+func attributeSet(name string) string {
+	return map[string]string{
+		"bib-1": codec.Bib1, "bib1": codec.Bib1, "exp-1": codec.Exp1, "exp1": codec.Exp1,
+		"gils": "1.2.840.10003.3.5", "xd-1": "1.2.840.10003.3.12",
+	}[name]
 }
 
 type token struct {
@@ -116,7 +118,7 @@ func (p *prefixParser) set() (string, error) {
 	}
 	name := p.rest[0].text
 	p.rest = p.rest[1:]
-	if oid := attributeSets[strings.ToLower(name)]; oid != "" {
+	if oid := attributeSet(strings.ToLower(name)); oid != "" {
 		return oid, nil
 	}
 	if !isOID(name) {

@@ -313,30 +313,29 @@ const (
 	modeSticky = 0o1000 // S_ISVTX
 )
 
-var specialBits = map[uint32]fs.FileMode{
-	modeSetUID: fs.ModeSetuid, modeSetGID: fs.ModeSetgid, modeSticky: fs.ModeSticky,
-}
-
-var fileTypes = map[uint32]fs.FileMode{
-	ModeRegular:     0,
-	ModeFIFO:        fs.ModeNamedPipe,
-	ModeCharDevice:  fs.ModeDevice | fs.ModeCharDevice,
-	ModeDir:         fs.ModeDir,
-	ModeBlockDevice: fs.ModeDevice,
-	ModeLink:        fs.ModeSymlink,
-	ModeSocket:      fs.ModeSocket,
-}
-
 // FileMode converts the mode. Unknown and missing file types become fs.ModeIrregular.
 func (a Attrs) FileMode() fs.FileMode {
 	mode := fs.FileMode(a.Mode & 0o777)
-	for bit, flag := range specialBits {
+	for i, bit := range [...]uint32{modeSetUID, modeSetGID, modeSticky} {
 		if a.Mode&bit != 0 {
-			mode |= flag
+			mode |= [...]fs.FileMode{fs.ModeSetuid, fs.ModeSetgid, fs.ModeSticky}[i]
 		}
 	}
-	if t, ok := fileTypes[a.Mode&ModeType]; ok {
-		return mode | t
+	switch a.Mode & ModeType {
+	case ModeRegular:
+		return mode
+	case ModeFIFO:
+		return mode | fs.ModeNamedPipe
+	case ModeCharDevice:
+		return mode | fs.ModeDevice | fs.ModeCharDevice
+	case ModeDir:
+		return mode | fs.ModeDir
+	case ModeBlockDevice:
+		return mode | fs.ModeDevice
+	case ModeLink:
+		return mode | fs.ModeSymlink
+	case ModeSocket:
+		return mode | fs.ModeSocket
 	}
 	return mode | fs.ModeIrregular
 }

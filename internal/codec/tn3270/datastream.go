@@ -23,7 +23,7 @@ const (
 )
 
 // localCommands maps the commands in the code of local attachment to those of remote attachment.
-var localCommands = map[byte]byte{
+var localCommands = [...]byte{
 	0x01: cmdWrite, 0x05: cmdEraseWrite, 0x0d: cmdEraseWriteA, 0x0f: cmdEraseUnprot, 0x11: cmdWriteStruct,
 	0x02: cmdReadBuffer, 0x06: cmdReadModified, 0x0e: cmdReadModAll,
 }
@@ -60,8 +60,8 @@ func (s *Screen) Apply(record []byte) (reply []byte, err error) {
 		return nil, nil
 	}
 	command := record[0]
-	if c, ok := localCommands[command]; ok {
-		command = c
+	if int(command) < len(localCommands) && localCommands[command] != 0 {
+		command = localCommands[command]
 	}
 	switch command {
 	case cmdWrite:

@@ -57,8 +57,8 @@ func (d Diagnostic) String() string {
 	text := "diagnostic"
 	if d.Set != "" && d.Set != DiagBib1 {
 		text += " of set " + d.Set
-	} else if meaning := diagnosticTexts[d.Code]; meaning != "" {
-		text = meaning
+	} else if known := meaning(d.Code); known != "" {
+		text = known
 	}
 	if d.AddInfo != "" {
 		text += ": " + d.AddInfo
