@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -121,27 +122,29 @@ const (
 	notRequisite Reason = "not_requisite" // SeedsOnly
 )
 
-var reasonTexts = map[Reason]string{
-	NoTarget:      "nothing to retrieve",
-	OtherScheme:   "another scheme",
-	otherHost:     "another host",
-	otherDomain:   "outside the allowed domains",
-	tooDeep:       "depth limit exceeded",
-	notBelow:      "not below the start directory",
-	notAccepted:   "excluded by file name",
-	notMatched:    "excluded by regular expression",
-	tooLong:       "URL too long",
-	repeats:       "repeating path",
-	TooManyAlike:  "too many similar URLs",
-	RobotsForbid:  "disallowed by robots.txt",
-	NoFollow:      "the page asks robots not to follow its links",
-	notRequisite:  "not a page requisite",
-	ParentListing: "parent directory",
-	NeedsForm:     "requires a form or search words",
-}
+var reasonTexts = sync.OnceValue(func() map[Reason]string {
+	return map[Reason]string{
+		NoTarget:      "nothing to retrieve",
+		OtherScheme:   "another scheme",
+		otherHost:     "another host",
+		otherDomain:   "outside the allowed domains",
+		tooDeep:       "depth limit exceeded",
+		notBelow:      "not below the start directory",
+		notAccepted:   "excluded by file name",
+		notMatched:    "excluded by regular expression",
+		tooLong:       "URL too long",
+		repeats:       "repeating path",
+		TooManyAlike:  "too many similar URLs",
+		RobotsForbid:  "disallowed by robots.txt",
+		NoFollow:      "the page asks robots not to follow its links",
+		notRequisite:  "not a page requisite",
+		ParentListing: "parent directory",
+		NeedsForm:     "requires a form or search words",
+	}
+})
 
 // Text returns a description of the reason.
-func (r Reason) Text() string { return reasonTexts[r] }
+func (r Reason) Text() string { return reasonTexts()[r] }
 
 const (
 	defaultDepth = 5

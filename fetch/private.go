@@ -1,12 +1,15 @@
 package fetch
 
-import "net/netip"
+import (
+	"net/netip"
+	"sync"
+)
 
 // reserved are the addresses of private networks, this machine, this link, and tunnels that may end
 // anywhere: those that IANA's special-purpose address registries (RFC 6890) call not globally
 // reachable, and obsolete forms of IPv6 addresses. Documentation addresses belong to nobody and are
 // not included.
-var reserved = func() (list []netip.Prefix) {
+var reserved = sync.OnceValue(func() (list []netip.Prefix) {
 	for _, text := range []string{
 		"0.0.0.0/8",       // this network (RFC 791); Linux connects to itself
 		"10.0.0.0/8",      // private use (RFC 1918)
@@ -37,7 +40,7 @@ var reserved = func() (list []netip.Prefix) {
 		list = append(list, netip.MustParsePrefix(text))
 	}
 	return list
-}()
+})
 
 var (
 	// nat64 addresses stand for the IPv4 address in their last 32 bits (RFC 6052).
@@ -59,7 +62,7 @@ func isPrivate(addr netip.Addr) bool {
 	case localNAT64.Contains(addr):
 		return true
 	}
-	for _, p := range reserved {
+	for _, p := range reserved() {
 		if p.Contains(addr) {
 			return true
 		}

@@ -12,7 +12,7 @@ import (
 
 // maxCached bounds the number of unused directories that are kept open. A mirror of many hosts takes
 // their directories in turn.
-var maxCached = min(max(rlimit.Files()/16, 16), 256)
+var maxCached = sync.OnceValue(func() int { return min(max(rlimit.Files()/16, 16), 256) })
 
 // directories holds the directories that a Downloader keeps open. Opening one for each file would
 // cost as much as saving a small file.
@@ -86,7 +86,7 @@ func (all *directories) put(d *cachedDir) {
 	if d.dropped && d.users == 0 {
 		d.Close()
 	}
-	if len(all.cached) > maxCached {
+	if len(all.cached) > maxCached() {
 		all.closeOldest()
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // MaxCached is the number of unused directories that a Downloader keeps open.
-var MaxCached = maxCached
+var MaxCached = maxCached()
 
 // Watch makes d call before ahead of each file system operation, with the names involved. If before
 // returns an error, the operation is not performed and fails with that error; with ErrDone, it

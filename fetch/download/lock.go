@@ -163,7 +163,7 @@ func ReadLocks(r io.Reader) iter.Seq2[*Manifest, error] {
 	}
 }
 
-var errNoLock = fmt.Errorf("not a lock file: its first line is not %q", lockHeader)
+var errNoLock = errors.New(`not a lock file: its first line is not "` + lockHeader + `"`)
 
 // checkLockHeader returns an error if the first line is not lockHeader, or if a header of another
 // version is on a later line.

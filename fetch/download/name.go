@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/urlget/urlget/fetch"
@@ -97,37 +98,39 @@ func lastElement(u uri.URI) string {
 
 // extensions maps common content types to extensions. The tables of operating systems differ
 // between machines.
-var extensions = map[string]string{
-	"text/html":              ".html",
-	"application/xhtml+xml":  ".xhtml",
-	"text/plain":             ".txt",
-	"text/uri-list":          ".uri",
-	"text/css":               ".css",
-	"text/csv":               ".csv",
-	"text/xml":               ".xml",
-	"text/javascript":        ".js",
-	"application/javascript": ".js",
-	"application/json":       ".json",
-	"application/xml":        ".xml",
-	"application/pdf":        ".pdf",
-	"application/gzip":       ".gz",
-	"application/zip":        ".zip",
-	"image/jpeg":             ".jpg",
-	"image/png":              ".png",
-	"image/gif":              ".gif",
-	"image/svg+xml":          ".svg",
-	"image/webp":             ".webp",
-	"audio/mpeg":             ".mp3",
-	"video/mp4":              ".mp4",
-	"message/rfc822":         ".eml",
-}
+var extensions = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"text/html":              ".html",
+		"application/xhtml+xml":  ".xhtml",
+		"text/plain":             ".txt",
+		"text/uri-list":          ".uri",
+		"text/css":               ".css",
+		"text/csv":               ".csv",
+		"text/xml":               ".xml",
+		"text/javascript":        ".js",
+		"application/javascript": ".js",
+		"application/json":       ".json",
+		"application/xml":        ".xml",
+		"application/pdf":        ".pdf",
+		"application/gzip":       ".gz",
+		"application/zip":        ".zip",
+		"image/jpeg":             ".jpg",
+		"image/png":              ".png",
+		"image/gif":              ".gif",
+		"image/svg+xml":          ".svg",
+		"image/webp":             ".webp",
+		"audio/mpeg":             ".mp3",
+		"video/mp4":              ".mp4",
+		"message/rfc822":         ".eml",
+	}
+})
 
 func extension(contentType string) string {
 	t, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
 		return ""
 	}
-	if ext, ok := extensions[t]; ok {
+	if ext, ok := extensions()[t]; ok {
 		return ext
 	}
 	known, err := mime.ExtensionsByType(t)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -32,10 +33,8 @@ const davMethods = "OPTIONS, GET, HEAD, PROPFIND"
 
 // refusedMethods are the known ones that a resource for reading does not allow. Others are not
 // implemented (RFC 9110, section 9.1).
-var refusedMethods = map[string]bool{
-	"PUT": true, "POST": true, "DELETE": true, "PATCH": true, "TRACE": true, "CONNECT": true,
-	"PROPPATCH": true, "MKCOL": true, "COPY": true, "MOVE": true, "LOCK": true, "UNLOCK": true,
-}
+var refusedMethods = []string{"PUT", "POST", "DELETE", "PATCH", "TRACE", "CONNECT",
+	"PROPPATCH", "MKCOL", "COPY", "MOVE", "LOCK", "UNLOCK"}
 
 func (h *davHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rest, ok := strings.CutPrefix(r.URL.Path, h.prefix)
@@ -58,7 +57,7 @@ func (h *davHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.propfind(w, r, fsName(rest))
 	default:
 		status := http.StatusNotImplemented
-		if refusedMethods[r.Method] {
+		if slices.Contains(refusedMethods, r.Method) {
 			status = http.StatusMethodNotAllowed
 		}
 		w.Header().Set("Allow", davMethods)

@@ -133,7 +133,7 @@ func (p *Proxy) refusedRequest(r *http.Request, u uri.URI) (status int, text str
 
 // exchange sends the request of a client to the server at u.
 func (p *Proxy) exchange(ctx context.Context, r *http.Request, u uri.URI) (*fetch.Response, error) {
-	req := &fetch.Request{URL: u, From: unknownOrigin, NoCookies: true, Relay: true,
+	req := &fetch.Request{URL: u, From: unknownOrigin(), NoCookies: true, Relay: true,
 		Header: textproto.MIMEHeader(endToEnd(r.Header))}
 	req.Header.Del("Host")
 	req.Header.Del("Proxy-Authorization")

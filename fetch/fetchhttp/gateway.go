@@ -46,7 +46,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fetch.Printable(err.Error()), http.StatusNotFound)
 		return
 	}
-	req := &fetch.Request{URL: u, From: unknownOrigin, NoCookies: true}
+	req := &fetch.Request{URL: u, From: unknownOrigin(), NoCookies: true}
 	Ask(req, r.Header)
 	resp, err := retrieve(r.Context(), g.client, r.Method, req)
 	if err != nil {

@@ -164,7 +164,7 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, g *gateway, abso
 		http.Error(w, "only GET and HEAD for "+u.Scheme(), http.StatusMethodNotAllowed)
 		return
 	}
-	req := &fetch.Request{URL: u, From: unknownOrigin, NoCookies: true}
+	req := &fetch.Request{URL: u, From: unknownOrigin(), NoCookies: true}
 	Ask(req, r.Header)
 	resp, err := retrieve(r.Context(), p.Client, r.Method, req)
 	if err != nil {

@@ -11,13 +11,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // unknownOrigin is the origin of requests from an unknown remote party.
-var unknownOrigin = uri.MustParse("http://unknown.invalid/")
+var unknownOrigin = sync.OnceValue(func() uri.URI { return uri.MustParse("http://unknown.invalid/") })
 
 func newRequest(r *http.Request) (*fetch.Request, error) {
 	u, err := uri.Parse(r.URL.String())
@@ -57,11 +58,11 @@ func origin(r *http.Request) uri.URI {
 		return uri.URI{}
 	}
 	if r.Response.Request == nil || r.Response.Request.URL == nil {
-		return unknownOrigin
+		return unknownOrigin()
 	}
 	from, err := uri.Parse(r.Response.Request.URL.String())
 	if err != nil || from.IsZero() {
-		return unknownOrigin
+		return unknownOrigin()
 	}
 	return from
 }

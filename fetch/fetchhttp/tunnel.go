@@ -137,7 +137,7 @@ func (p *Proxy) dial(ctx context.Context, scheme, hostPort string) (io.ReadWrite
 	if err != nil {
 		return nil, err
 	}
-	req := &fetch.Request{URL: u, Op: fetch.OpDial, From: unknownOrigin, Anonymous: true}
+	req := &fetch.Request{URL: u, Op: fetch.OpDial, From: unknownOrigin(), Anonymous: true}
 	resp, err := p.Tunnels.Do(ctx, req)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package links
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -14,25 +15,29 @@ type span struct {
 	quote      byte // the quote around it in a style, or 0
 }
 
-// sources maps the elements that embed a resource to the attribute with its URL.
-var sources = map[string]string{
-	"audio": "src", "bgsound": "src", "embed": "src", "frame": "src", "iframe": "src", "img": "src",
-	"input": "src", "script": "src", "source": "src", "track": "src", "video": "src", "object": "data",
-	"body": "background", "table": "background", "td": "background", "th": "background", "tr": "background",
-	"layer": "src",
-	"image": "href", "use": "href", "feimage": "href",
+// source returns the attribute with the URL of the resource that an element embeds, or "".
+func source(name string) string {
+	switch name {
+	case "audio", "bgsound", "embed", "frame", "iframe", "img", "input", "layer", "script", "source", "track",
+		"video":
+		return "src"
+	case "object":
+		return "data"
+	case "body", "table", "td", "th", "tr":
+		return "background"
+	case "image", "use", "feimage":
+		return "href"
+	}
+	return ""
 }
 
-// requisites holds the link relations of resources that a page needs for display.
-var requisites = map[string]bool{
-	"css": true, "stylesheet": true, "icon": true, "shortcut": true, "apple-touch-icon": true,
-	"mask-icon": true, "manifest": true, "preload": true, "modulepreload": true, "import": true,
-	"applet": true,
-}
+// requisites lists the link relations of resources that a page needs for display.
+var requisites = []string{"css", "stylesheet", "icon", "shortcut", "apple-touch-icon", "mask-icon",
+	"manifest", "preload", "modulepreload", "import", "applet"}
 
 // Requisite reports whether a page needs links with the relation rel (Entry.Rel) for display: images,
 // styles, scripts, frames and sounds.
-func Requisite(rel string) bool { return requisites[rel] || sources[rel] != "" }
+func Requisite(rel string) bool { return slices.Contains(requisites, rel) || source(rel) != "" }
 
 func spansOf(list []span, name string, attrs []attribute) []span {
 	for i, a := range attrs {
@@ -53,7 +58,7 @@ func spansOf(list []span, name string, attrs []attribute) []span {
 			}
 			continue
 		case "data-src", "data-lazy-src", "data-original": // scripts make them the src
-			if sources[name] == "src" && name != "input" {
+			if source(name) == "src" && name != "input" {
 				whole.rel = name
 			}
 		case "value":
@@ -70,7 +75,7 @@ func spansOf(list []span, name string, attrs []attribute) []span {
 		case "poster", "lowsrc", "dynsrc":
 			whole.rel = "img"
 		case "xlink:href":
-			if sources[name] == "href" {
+			if source(name) == "href" {
 				whole.rel = name
 			} else if name == "a" {
 				whole.rel = "a"
@@ -89,7 +94,7 @@ func spansOf(list []span, name string, attrs []attribute) []span {
 			whole.rel, whole.typed = relation(name, a.key, attrs)
 		}
 		// An empty anchor refers to the page itself; an empty image URL is ignored.
-		if whole.rel != "" && (a.key == "href" && sources[name] == "" || strings.TrimSpace(a.val) != "") {
+		if whole.rel != "" && (a.key == "href" && source(name) == "" || strings.TrimSpace(a.val) != "") {
 			list = append(list, whole)
 		}
 	}
@@ -139,7 +144,7 @@ func relation(name, key string, attrs []attribute) (rel string, typed bool) {
 		return linkRelation(words), true
 	case name == "image" && key == "src": // HTML reads <image> as <img>
 		return "img", true
-	case sources[name] == key:
+	case source(name) == key:
 		return name, name != "input" // the type of an input is that of the field
 	}
 	return "", false
@@ -151,7 +156,7 @@ func relation(name, key string, attrs []attribute) (rel string, typed bool) {
 func linkRelation(words string) string {
 	list := strings.Fields(strings.ToLower(words))
 	for _, word := range list {
-		if requisites[word] {
+		if slices.Contains(requisites, word) {
 			return word
 		}
 	}

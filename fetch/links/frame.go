@@ -135,8 +135,13 @@ func isDropped(name string) bool {
 	return false
 }
 
-// shownAs lists the elements that get another name because browsers read what follows them as text.
-var shownAs = map[string]string{"xmp": "pre", "plaintext": "pre"}
+// shownAs returns another name for elements whose name lets browsers read what follows them as text.
+func shownAs(name string) string {
+	if name == "xmp" || name == "plaintext" {
+		return "pre"
+	}
+	return name
+}
 
 // lacksEndTag reports whether the end tag of an element of HTML is an element of its own, or an error.
 func lacksEndTag(name string) bool {
@@ -160,10 +165,7 @@ func (f *framer) endTag() {
 }
 
 func (f *framer) closeElement(name string) {
-	if other := shownAs[name]; other != "" {
-		name = other
-	}
-	f.out.WriteString("</" + name + ">")
+	f.out.WriteString("</" + shownAs(name) + ">")
 }
 
 func (f *framer) tag() {
@@ -182,9 +184,7 @@ func (f *framer) tag() {
 		return
 	}
 	attrs := f.attributes()
-	if other := shownAs[name]; other != "" {
-		name = other
-	}
+	name = shownAs(name)
 	f.out.Write(writeTag(name, attrs, false))
 	if f.complete && !(f.xml && lacksEndTag(name)) {
 		f.closeElement(name)

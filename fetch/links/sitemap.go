@@ -43,16 +43,20 @@ func (d *document) readLines(in *bufio.Reader) error {
 	return io.EOF
 }
 
-// media are the elements of a page in a sitemap with its images and videos (the extensions of Google), and
-// their relations.
-var media = map[string]string{"content_loc": "video", "thumbnail_loc": "img", "player_loc": "iframe"}
-
 // sitemap handles the end of an element.
 func (d *document) sitemap(name, text string) {
-	if rel := media[name]; rel != "" && text != "" {
-		d.emit(entry(d.base, text, rel))
+	emit := func(rel string) {
+		if text != "" {
+			d.emit(entry(d.base, text, rel))
+		}
 	}
 	switch name {
+	case "content_loc": // this and the next ones are Google's extensions for images and videos
+		emit("video")
+	case "thumbnail_loc":
+		emit("img")
+	case "player_loc":
+		emit("iframe")
 	case "loc":
 		rel, inPage := "item", !d.hasPage
 		if d.root == "sitemapindex" {

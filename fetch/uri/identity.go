@@ -2,18 +2,23 @@ package uri
 
 import "strings"
 
-// plainSchemes maps a scheme over TLS to its form without TLS. It has only pairs whose URLs name
+// plainScheme returns the form without TLS of a scheme over TLS, or "". It has only pairs whose URLs name
 // the same resources: sites move from one to the other, and link to both. Keys are stored, so a new
 // pair would invalidate the state of crawls and mirrors.
-var plainSchemes = map[string]string{
-	"https": "http", "ftps": "ftp", "gophers": "gopher", "nntps": "nntp", "snews": "news",
-	"davs": "dav", "webdavs": "webdav",
+func plainScheme(secure string) string {
+	switch secure {
+	case "https", "ftps", "gophers", "nntps", "davs", "webdavs":
+		return secure[:len(secure)-1]
+	case "snews":
+		return "news"
+	}
+	return ""
 }
 
 // PlainScheme returns the scheme of u, or its form without TLS if it is a scheme over TLS.
 func (u URI) PlainScheme() string {
 	s := u.Scheme()
-	if plain, ok := plainSchemes[s]; ok {
+	if plain := plainScheme(s); plain != "" {
 		return plain
 	}
 	return s
@@ -22,8 +27,7 @@ func (u URI) PlainScheme() string {
 // IsSecure reports whether the scheme of u is the form over TLS of another scheme (see
 // PlainScheme).
 func (u URI) IsSecure() bool {
-	_, ok := plainSchemes[u.Scheme()]
-	return ok
+	return plainScheme(u.Scheme()) != ""
 }
 
 // IsData reports whether u is a data URL (RFC 2397), which contains its own content.
