@@ -147,7 +147,6 @@ func (p *program) define(set flags.Commands, cmd *cobra.Command) *cobra.Command 
 	return cmd
 }
 
-// isCompletion reports whether a shell asks for completions.
 func isCompletion(args []string) bool {
 	return len(args) > 0 && slices.Contains(
 		[]string{cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, args[0])

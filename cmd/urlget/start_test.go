@@ -13,8 +13,8 @@ import (
 // Raise a limit only for a reason that each start is worth. They are a tenth above what was measured, because
 // builds with cgo or the race detector allocate more.
 const (
-	maxInitAllocs = 1210
-	maxInitBytes  = 377_000
+	maxInitAllocs = 1080
+	maxInitBytes  = 346_000
 	// maxCommandAllocs limits what the command allocates after that, until it has run --version.
 	maxCommandAllocs = 930
 )

@@ -84,15 +84,13 @@ func readSums(ctx context.Context, client *fetch.Client, name string) ([]byte, e
 	return readAtMost(resp.Body, name, maxSums)
 }
 
-var sumLengths = map[int]string{
-	32: "md5", 40: "sha1", 56: "sha224", 64: "sha256", 96: "sha384", 128: "sha512"}
-
 // findSum returns the checksum of the named file as ALGO:HEX. Lines have the format of sha256sum
 // ("HEX  name", "HEX *name") or BSD ("SHA256 (name) = HEX"); a single line may be a bare checksum.
 func findSum(lines []byte, name string) (string, bool) {
 	s := bufio.NewScanner(bytes.NewReader(lines))
 	s.Buffer(nil, maxSums+1)
 	only, count := "", 0
+	byLength := map[int]string{32: "md5", 40: "sha1", 56: "sha224", 64: "sha256", 96: "sha384", 128: "sha512"}
 	for s.Scan() {
 		line := strings.TrimSpace(s.Text())
 		if line == "" || line[0] == '#' {
@@ -105,7 +103,7 @@ func findSum(lines []byte, name string) (string, bool) {
 				file, digits = rest[:i], rest[i+len(") = "):]
 			}
 		}
-		sum := sumLengths[len(digits)] + ":" + digits
+		sum := byLength[len(digits)] + ":" + digits
 		if download.CheckChecksum(sum) != nil {
 			continue
 		}

@@ -3,11 +3,11 @@ package fetchhttp
 import (
 	"errors"
 	"fmt"
-	"html"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/urlget/urlget/fetch"
@@ -153,9 +153,14 @@ func (g *gateway) link(u, base uri.URI, absolute bool) string {
 	return "http://" + g.own + path
 }
 
+// escapeHTML is used instead of package html, which each program that links it initializes.
+var escapeHTML = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;")
+})
+
 // markup returns text as HTML in ASCII, which old browsers read whatever charset they expect.
 func markup(text string) string {
-	text = html.EscapeString(strings.ToValidUTF8(text, "\uFFFD"))
+	text = escapeHTML().Replace(strings.ToValidUTF8(text, "\uFFFD"))
 	if !strings.ContainsFunc(text, isNotASCII) {
 		return text
 	}

@@ -17,21 +17,22 @@ const (
 	GuessedWithPort = "http"
 )
 
-// Tools says of other tools, typed as a first word, which command of urlget replaces them.
-var Tools = map[string]string{
-	"wget":  "wget URL is urlget URL",
-	"wget2": "wget2 URL is urlget URL",
-	"curl":  "curl URL is urlget cat URL, and curl -O URL is urlget URL",
-	"aria":  isAria2, "aria2": isAria2, "aria2c": isAria2,
-	"axel": "axel URL is urlget -s 4 URL",
-	"http": isHTTPie, "https": isHTTPie, "httpie": isHTTPie, "xh": isHTTPie,
-	"lynx": isBrowser, "links": isBrowser, "elinks": isBrowser, "w3m": isBrowser,
-	"httrack": "httrack URL is urlget -m -k URL",
-	"lftp":    "lftp's get is urlget URL, its mirror is urlget -m URL, and its ls is urlget ls URL",
-	"rclone":  "rclone's copyurl is urlget URL, its copy is urlget -m URL, and its ls is urlget ls URL",
-	"rsync":   "rsync's HOST::MODULE/PATH is rsync://HOST/MODULE/PATH; urlget -m URL mirrors a tree",
-	"scp":     SCP, "sftp": SCP,
-	"yt-dlp": notVideo, "youtube-dl": notVideo,
+// Tool says which command of urlget replaces another tool, typed as a first word.
+func Tool(name string) string {
+	return map[string]string{
+		"wget":  "wget URL is urlget URL",
+		"wget2": "wget2 URL is urlget URL",
+		"curl":  "curl URL is urlget cat URL, and curl -O URL is urlget URL",
+		"aria":  isAria2, "aria2": isAria2, "aria2c": isAria2, "axel": "axel URL is urlget -s 4 URL",
+		"http": isHTTPie, "https": isHTTPie, "httpie": isHTTPie, "xh": isHTTPie,
+		"lynx": isBrowser, "links": isBrowser, "elinks": isBrowser, "w3m": isBrowser,
+		"httrack": "httrack URL is urlget -m -k URL",
+		"lftp":    "lftp's get is urlget URL, its mirror is urlget -m URL, and its ls is urlget ls URL",
+		"rclone":  "rclone's copyurl is urlget URL, its copy is urlget -m URL, and its ls is urlget ls URL",
+		"rsync":   "rsync's HOST::MODULE/PATH is rsync://HOST/MODULE/PATH; urlget -m URL mirrors a tree",
+		"scp":     SCP, "sftp": SCP,
+		"yt-dlp": notVideo, "youtube-dl": notVideo,
+	}[name]
 }
 
 // SCP and LocalPort are the hints for USER@HOST:PATH of scp and for :PORT/PATH of HTTPie.
