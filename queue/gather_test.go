@@ -2,9 +2,13 @@ package queue
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
 func TestResultsGather(t *testing.T) {
@@ -29,19 +33,28 @@ func TestResultsGather(t *testing.T) {
 
 func testGather(t *testing.T, jobs, running int, want []int, after time.Duration) {
 	r := &run{unfinished: map[*task]bool{}}
+	var finished atomic.Int32
+	groups := int32(0)
+	r.gathering.finish = func(jobs []Finished) []error {
+		finished.Add(1)
+		return make([]error, len(jobs))
+	}
 	tasks := make([]*task, jobs+running)
 	for i := range tasks {
-		tasks[i] = &task{run: r}
+		tasks[i] = &task{run: r, sub: &submission{Job: &job.Job{URL: uri.MustParse("http://h/")}}}
 		r.unfinished[tasks[i]] = true
 	}
 	start, published := time.Now(), make(chan time.Duration, jobs)
 	for _, one := range tasks[:jobs] {
 		go func() {
-			one.gather()
+			if err := one.gather(&job.Result{}, ""); err != nil {
+				t.Error(err)
+			}
 			published <- time.Since(start)
 		}()
 	}
 	for _, n := range want {
+		groups += int32(min(n, 1))
 		synctest.Wait()
 		if len(published) != n {
 			t.Errorf("%d results after %v, want %d", len(published), time.Since(start), n)
@@ -55,6 +68,9 @@ func testGather(t *testing.T, jobs, running int, want []int, after time.Duration
 	}
 	for _, one := range tasks {
 		one.drop()
+	}
+	if n := finished.Load(); n != groups {
+		t.Errorf("%d groups, want %d", n, groups)
 	}
 	if r.settled != 0 {
 		t.Error(fmt.Sprint(r.settled, " jobs count as settled after the last one"))

@@ -80,6 +80,10 @@ type Engine interface {
 	// nothing if there is one already.
 	PutResult(ctx context.Context, id string, data []byte) error
 	PutDead(ctx context.Context, id string, data []byte) error
+	// Finish adds the result of each job as PutResult does, and then acknowledges the job. It returns
+	// an error for each: if it is not nil, the result or the acknowledgement may be missing. No job is
+	// acknowledged before its result is stored.
+	Finish(ctx context.Context, jobs []Finished) []error
 	// Result returns the result of the submission, or ErrNotFound.
 	Result(ctx context.Context, id string) ([]byte, error)
 
@@ -125,6 +129,13 @@ type Delivery interface {
 	Extend() error
 	// Return puts the job back, to be redelivered after a delay. It does not wait.
 	Return(delay time.Duration) error
+}
+
+// A Finished job is a delivery with the result of its submission.
+type Finished struct {
+	Delivery Delivery
+	ID       string // of the submission
+	Result   []byte
 }
 
 // Values stores small values by key. Keys consist of letters, digits, "-", "_", "." and "/".

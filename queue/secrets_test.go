@@ -79,6 +79,13 @@ func (e *watchedEngine) PutResult(ctx context.Context, id string, data []byte) e
 	return e.Conn.PutResult(ctx, id, data)
 }
 
+func (e *watchedEngine) Finish(ctx context.Context, jobs []queue.Finished) []error {
+	for _, f := range jobs {
+		e.check("result", f.Result)
+	}
+	return e.Conn.Finish(ctx, jobs)
+}
+
 func (e *watchedEngine) PutDead(ctx context.Context, id string, data []byte) error {
 	e.check("dead letter", data)
 	return e.Conn.PutDead(ctx, id, data)

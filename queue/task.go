@@ -452,12 +452,11 @@ func (t *task) settle(ctx context.Context, res *job.Result, spool Spool,
 		}
 		t.health.storeWorks()
 	}
-	if err := t.put(ctx, res, path); err != nil {
+	if err := t.finish(ctx, res, path); err != nil {
 		t.Logger.Error("cannot publish a result", "id", t.sub.ID, "url", t.sub.Job.URL, "error", err)
 		t.returnJob(0)
 		return res, err
 	}
-	t.ack(ctx)
 	t.Metrics.ended(t.sub.Job.URL.Scheme(), res)
 	t.logEnd(res)
 	return res, nil
@@ -504,6 +503,23 @@ func (t *task) retryOrBury(ctx context.Context, res *job.Result) {
 	t.returnJob(wait)
 }
 
+// finish publishes the result and acknowledges the job. Only a job without a slot waits for others.
+func (t *task) finish(ctx context.Context, res *job.Result, path string) error {
+	if t.released {
+		err := t.gather(res, path)
+		if err == nil {
+			t.deleteRecord(ctx)
+			return nil
+		}
+		t.Logger.Debug("cannot finish jobs together", "error", err)
+	}
+	if err := t.put(ctx, res, path); err != nil {
+		return err
+	}
+	t.ack(ctx)
+	return nil
+}
+
 func (t *task) put(ctx context.Context, res *job.Result, path string) error {
 	data, err := json.Marshal(newEvent(t, res, path))
 	if err != nil {
@@ -514,9 +530,6 @@ func (t *task) put(ctx context.Context, res *job.Result, path string) error {
 			return err
 		}
 	}
-	if t.released { // the others keep their slot, and should not wait
-		t.gather()
-	}
 	return t.persist(ctx, func(ctx context.Context) error { return t.Engine.PutResult(ctx, t.sub.ID, data) })
 }
 
@@ -525,6 +538,10 @@ func (t *task) ack(ctx context.Context) {
 		t.Logger.Warn("cannot acknowledge a job; it will be delivered again", "id", t.sub.ID, "error", err)
 		return
 	}
+	t.deleteRecord(ctx)
+}
+
+func (t *task) deleteRecord(ctx context.Context) {
 	if t.record != nil {
 		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), operationTimeout)
 		defer cancel()

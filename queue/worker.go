@@ -162,6 +162,7 @@ func newRun(ctx context.Context, w *Worker) *run {
 		r.Name+"/"+rand.Text())
 	r.hosts.maxLeases = r.Parallel + max(r.Parallel/2, 1)
 	r.hosts.recordWait, r.hosts.onRelease = r.Metrics.leaseWait, r.prefetch.wakeNext
+	r.gathering.finish = r.finishAll
 	r.settling = make(chan struct{}, 2*(maxGathered+r.Parallel))
 	r.pauses = newPauses(r.Engine.Records())
 	if r.Crawl {

@@ -68,3 +68,6 @@ func (e *Engine) Forge(ctx context.Context, name, text string, digest []byte) er
 
 // InboxPrefix returns the prefix of the subjects for responses to a client with a URL and an NKey.
 func InboxPrefix(url, nkey string) string { return (&Options{URL: url}).inboxPrefix(nkey) }
+
+// Received returns the number of messages from the server.
+func (e *Engine) Received() int { return int(e.conn.Stats().InMsgs) }

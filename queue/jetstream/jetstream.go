@@ -213,7 +213,8 @@ func (e *Engine) prepare(ctx context.Context) error {
 			"version", "version", v)
 	}
 	var err error
-	if e.js, err = js.New(e.conn, js.WithDefaultTimeout(e.opts.requestTimeout)); err != nil {
+	if e.js, err = js.New(e.conn, js.WithDefaultTimeout(e.opts.requestTimeout),
+		js.WithPublishAsyncTimeout(e.opts.requestTimeout)); err != nil {
 		return err
 	}
 	if e.opts.Existing {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -39,6 +40,7 @@ func run(t *testing.T, open func(t *testing.T) (connect func() queue.Admin),
 		"Return":          returned,
 		"Priorities":      priorities,
 		"Results":         results,
+		"FinishedJobs":    finishedJobs,
 		"FollowResults":   followResults,
 		"UnfinishedJobs":  unfinishedJobs,
 		"DroppedJobs":     droppedJobs,
@@ -283,6 +285,53 @@ func results(t *testing.T, connect func() queue.Admin) {
 	}
 	for range a.Results(t.Context(), last, false) {
 		t.Error("results after the last one")
+	}
+}
+
+// finishedJobs finishes jobs of all priorities together. One of them has a result already, and one has a
+// result that is too long.
+func finishedJobs(t *testing.T, connect func() queue.Admin) {
+	a, b := connect(), connect()
+	const earlier, tooLong, n = 1, 2, 6
+	for i := range n {
+		text := fmt.Sprint("job", i)
+		submit(t, b, queue.Priorities[i%len(queue.Priorities)], text, text)
+	}
+	taken := map[string]queue.Delivery{}
+	for len(taken) < n { // on a slow machine, a job may be delivered again
+		d := next(t, a, "")
+		taken[string(d.Data())] = d
+	}
+	var jobs []queue.Finished
+	for _, text := range slices.Sorted(maps.Keys(taken)) {
+		jobs = append(jobs, queue.Finished{Delivery: taken[text], ID: text, Result: []byte(text)})
+	}
+	check(t, b.PutResult(t.Context(), jobs[earlier].ID, []byte("earlier")))
+	jobs[tooLong].Result = make([]byte, a.Limits().Message+1)
+	errs := a.Finish(t.Context(), jobs)
+	for i, err := range errs {
+		data, resultErr := b.Result(t.Context(), jobs[i].ID)
+		want := jobs[i].ID
+		switch i {
+		case tooLong:
+			if err == nil || !errors.Is(resultErr, queue.ErrNotFound) {
+				t.Errorf("a result that is too long: %v, and then %v", err, resultErr)
+			}
+			continue
+		case earlier:
+			want = "earlier"
+		}
+		if err != nil || string(data) != want || resultErr != nil {
+			t.Errorf("%v; the result is %q, %v, want %q", err, data, resultErr, want)
+		}
+	}
+	if s, err := b.Status(t.Context()); len(errs) != n || err != nil || s.Depth() != 1 {
+		t.Errorf("%d errors; %d unfinished jobs, %v, want the one without a result", len(errs), s.Depth(), err)
+	}
+	jobs[tooLong].Result = []byte("short")
+	check(t, errors.Join(a.Finish(t.Context(), jobs[tooLong:tooLong+1])...))
+	if s, err := b.Status(t.Context()); err != nil || s.Depth() != 0 || s.Results != n {
+		t.Errorf("%+v, %v, want no jobs and %d results", s, err, n)
 	}
 }
 

@@ -338,7 +338,28 @@ func (c *Conn) PutDead(ctx context.Context, id string, data []byte) error {
 	return c.put(ctx, "dead", &c.model.dead, id, data)
 }
 
+// Finish implements queue.Engine. Faults are those of the operations "result" and "ack".
+func (c *Conn) Finish(ctx context.Context, jobs []queue.Finished) []error {
+	errs := make([]error, len(jobs))
+	for _, step := range []func(queue.Finished) error{
+		func(f queue.Finished) error { return c.PutResult(ctx, f.ID, f.Result) },
+		func(f queue.Finished) error { return f.Delivery.Ack(ctx) },
+	} {
+		var group sync.WaitGroup
+		for i, f := range jobs {
+			if errs[i] == nil {
+				group.Go(func() { errs[i] = step(f) })
+			}
+		}
+		group.Wait()
+	}
+	return errs
+}
+
 func (c *Conn) put(ctx context.Context, op string, l *log, id string, data []byte) error {
+	if len(data) > c.model.opts.Message {
+		return fmt.Errorf("queuetest: the message has more than %d bytes", c.model.opts.Message)
+	}
 	return c.do(ctx, op, id, func() error {
 		c.model.seq++
 		l.put(c.model.seq, id, data)
