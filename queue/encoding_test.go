@@ -100,6 +100,24 @@ func TestJobKey(t *testing.T) {
 	}
 }
 
+// Keys are in the results of earlier versions.
+func TestJobKeysStay(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		job  job.Job
+		want string
+	}{
+		{job.Job{}, "3d665f2dd190e28c7baadbed9fb83bf64bedf0d2"},
+		{job.Job{Op: fetch.OpStat}, "c727a23a7ffe4ce2b3d94c76e8c546dc77dbc6cc"},
+		{job.Job{Data: "x"}, "318a2155543037a23c030e6316e08f5e19848dfd"},
+	} {
+		tt.job.URL = uri.MustParse("http://h/x")
+		if got := Key(&tt.job); got != tt.want {
+			t.Errorf("%+v: key %s, want %s", tt.job, got, tt.want)
+		}
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"v":1,"id":"` + id + `","time":"2026-03-04T05:06:07Z","job":{"url":"http://h/x"}}`))
 	f.Add([]byte(`{"v":1,"id":"` + id + `","time":"2026-03-04T05:06:07Z","job":{"url":"gopher://h:70/0x","header":["A: b"],"accept":["text/plain"]}}`))

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -135,15 +136,19 @@ func check(j *job.Job, page bool) error {
 	return nil
 }
 
+// plainJob is the JSON form of a job without fields. Most jobs have only a URL, and encoding the others
+// takes longer than the rest of Key.
+const plainJob = `{"url":""}`
+
 // Key returns the key that detects duplicate jobs. It is a digest of the normalised URL, the
 // operation and all other fields that affect the response. Unlike [uri.URI.Key], it includes
 // the login and the scheme. The key has 40 hexadecimal digits. Results contain it.
 func Key(j *job.Job) string {
 	same := *j
 	same.URL = uri.URI{}
-	rest, err := json.Marshal(same)
-	if err != nil {
-		rest = nil // such a job cannot be submitted
+	rest := []byte(plainJob)
+	if !reflect.ValueOf(same).IsZero() {
+		rest, _ = json.Marshal(same) // a job with an error cannot be submitted
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%s\n%s", j.Op, j.URL.WithoutFragment().Normalize(), rest)
