@@ -129,6 +129,19 @@ type Delivery interface {
 	Extend() error
 	// Return puts the job back, to be redelivered after a delay. It does not wait.
 	Return(delay time.Duration) error
+	// Place returns the place of the job when it was delivered.
+	Place() Place
+	// Move puts the job behind all others of its priority, where it counts as never delivered. After
+	// an error, which is ErrFull if the queue has no room, it may be in both places.
+	Move(ctx context.Context) error
+}
+
+// A Place is the place of a job among those of its priority.
+type Place struct {
+	Sequence uint64    // that of Stored
+	Behind   uint64    // number of other jobs that were never delivered
+	Moves    int       // how often the job was moved
+	Since    time.Time // when it was submitted or last moved
 }
 
 // A Finished job is a delivery with the result of its submission.

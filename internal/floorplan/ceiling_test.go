@@ -28,7 +28,7 @@ var ceilings = map[string]ceiling{
 	"fetch/uri":              {3100, 40},
 	"fetch/download":         {6100, 31},
 	"internal":               {11400, 0},
-	"queue":                  {9300, 69},
+	"queue":                  {9400, 70},
 	"queue/cmd/urlget-queue": {3750, 0},
 }
 

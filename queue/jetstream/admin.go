@@ -206,8 +206,19 @@ func (e *Engine) DropJob(ctx context.Context, p queue.Priority, sequence uint64)
 	if err != nil {
 		return explain(&e.opts, err)
 	}
+	submitted := sequence // of a moved job, that of its submission
+	switch msg, err := e.message(ctx, s, sequence); {
+	case errors.Is(err, js.ErrMsgNotFound):
+		return queue.ErrNotFound
+	case err != nil:
+		return explain(&e.opts, err)
+	default:
+		if _, first, ok := parseMoved(msg.Header); ok {
+			submitted = first
+		}
+	}
 	// The record is first: a job without it could not be submitted again.
-	key := e.droppedKey(p, sequence)
+	key := e.droppedKey(p, submitted)
 	_, err = e.records.Create(ctx, key, nil)
 	if err != nil && !errors.Is(err, queue.ErrExists) {
 		return explain(&e.opts, err)

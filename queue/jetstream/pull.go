@@ -325,11 +325,7 @@ func (e *Engine) Next(ctx context.Context) (queue.Delivery, error) {
 		changed, err := p.changed, p.err
 		p.mu.Unlock()
 		if msg != nil {
-			again := true
-			if meta, err := msg.Metadata(); err == nil {
-				again = meta.NumDelivered > 1
-			}
-			return &delivery{msg, priority, again}, nil
+			return newDelivery(e, msg, priority), nil
 		}
 		if err != nil {
 			p.mu.Lock()
@@ -346,19 +342,4 @@ func (e *Engine) Next(ctx context.Context) (queue.Delivery, error) {
 			return nil, queue.ErrClosed
 		}
 	}
-}
-
-type delivery struct {
-	msg      js.Msg
-	priority queue.Priority
-	again    bool
-}
-
-func (d *delivery) Data() []byte                  { return d.msg.Data() }
-func (d *delivery) Priority() queue.Priority      { return d.priority }
-func (d *delivery) Again() bool                   { return d.again }
-func (d *delivery) Ack(ctx context.Context) error { return d.msg.DoubleAck(ctx) }
-func (d *delivery) Extend() error                 { return d.msg.InProgress() }
-func (d *delivery) Return(delay time.Duration) error {
-	return d.msg.NakWithDelay(max(delay, time.Millisecond))
 }

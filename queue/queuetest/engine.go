@@ -38,6 +38,7 @@ func run(t *testing.T, open func(t *testing.T) (connect func() queue.Admin),
 		"Redelivery":      redelivery,
 		"Extend":          extended,
 		"Return":          returned,
+		"Move":            moved,
 		"Priorities":      priorities,
 		"Results":         results,
 		"FinishedJobs":    finishedJobs,
@@ -238,6 +239,59 @@ func returned(t *testing.T, connect func() queue.Admin) {
 	}
 	check(t, d.Return(0))
 	check(t, next(t, a, "one").Ack(t.Context()))
+}
+
+// moved checks that a moved job follows all others, that a duplicate of it is still detected, and that it
+// can be dropped.
+func moved(t *testing.T, connect func() queue.Admin) {
+	a := connect()
+	for i := range 3 {
+		submit(t, a, queue.Normal, fmt.Sprint("key", i), fmt.Sprint("job", i))
+	}
+	first := next(t, a, "job0")
+	before := first.Place()
+	if before.Moves != 0 || before.Behind > 2 || before.Since.IsZero() {
+		t.Errorf("the place of the first of three jobs is %+v", before)
+	}
+	check(t, first.Move(t.Context()))
+	for i := 1; i < 3; i++ {
+		check(t, next(t, a, fmt.Sprint("job", i)).Ack(t.Context()))
+	}
+	for n := 1; n < 3; n++ { // an engine may count the jobs that it has prefetched as delivered
+		d := next(t, a, "job0")
+		place := d.Place()
+		if d.Again() || place.Moves != n || place.Sequence <= before.Sequence || place.Behind != 0 ||
+			place.Since.Before(before.Since) || d.Priority() != queue.Normal {
+			t.Errorf("after %d moves, the place is %+v, Again %v, priority %q", n, place, d.Again(), d.Priority())
+		}
+		before = place
+		check(t, d.Move(t.Context()))
+	}
+	if !submit(t, connect(), queue.Normal, "key0", "again") {
+		t.Error("a submission is not a duplicate of a moved job")
+	}
+	check(t, next(t, a, "job0").Ack(t.Context()))
+	const more = 30 // an engine prefetches fewer
+	for i := range more {
+		submit(t, a, queue.High, fmt.Sprint("more", i), fmt.Sprint("more", i))
+	}
+	check(t, next(t, a, "more0").Move(t.Context()))
+	var last queue.Stored
+	for m, err := range a.Jobs(t.Context(), queue.High) {
+		check(t, err)
+		last = m
+	}
+	if string(last.Data) != "more0" || last.Taken {
+		t.Fatalf("the last job is %q, taken %v, want the moved one", last.Data, last.Taken)
+	}
+	check(t, a.DropJob(t.Context(), queue.High, last.Sequence))
+	if submit(t, connect(), queue.High, "more0", "again") {
+		t.Error("a submission is a duplicate of a job that was moved and dropped")
+	}
+	for i := 1; i < more; i++ {
+		check(t, next(t, a, fmt.Sprint("more", i)).Ack(t.Context()))
+	}
+	check(t, next(t, a, "again").Ack(t.Context()))
 }
 
 func priorities(t *testing.T, connect func() queue.Admin) {

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -26,9 +28,10 @@ type Options struct {
 	Window       time.Duration // duplicate window; default 1 hour
 	Timeout      time.Duration // after which an operation without a response fails; default 3 s
 	MaxJobs      int           // maximum number of jobs; 0 means no limit
+	MaxTaken     int           // maximum number of delivered jobs per priority; default 20,000
 	// Fault, if not nil, returns the failure of an operation of a connection on a key. Operations
-	// are "submit", "next", "ack", "extend", "return", "result", "dead", "get", "create", "update",
-	// "put" and "delete". Its result must not depend on concurrent operations.
+	// are "submit", "next", "ack", "extend", "return", "move", "result", "dead", "get", "create",
+	// "update", "put" and "delete". Its result must not depend on concurrent operations.
 	Fault func(conn, op, key string) Fault
 }
 
@@ -56,6 +59,8 @@ type message struct {
 	data       []byte
 	deliveries int
 	ready      time.Time // earliest time of delivery
+	moves      int
+	since      time.Time // time of the submission or the last move
 }
 
 // A log holds messages in order, at most one for each ID.
@@ -74,7 +79,7 @@ type value struct {
 func NewModel(opts Options) *Model {
 	opts.AckWait, opts.LeaseTTL = cmp.Or(opts.AckWait, time.Minute), cmp.Or(opts.LeaseTTL, 15*time.Second)
 	opts.Message, opts.Window = cmp.Or(opts.Message, 1<<20), cmp.Or(opts.Window, time.Hour)
-	opts.Timeout = cmp.Or(opts.Timeout, 3*time.Second)
+	opts.Timeout, opts.MaxTaken = cmp.Or(opts.Timeout, 3*time.Second), cmp.Or(opts.MaxTaken, 20_000)
 	return &Model{opts: opts, changed: make(chan struct{}), jobs: map[queue.Priority][]*message{},
 		keys:    map[string]time.Time{},
 		results: log{ids: map[string]bool{}}, dead: log{ids: map[string]bool{}},
@@ -210,12 +215,18 @@ func (c *Conn) Submit(ctx context.Context, p queue.Priority, key string,
 			return queue.ErrFull
 		}
 		m.keys[key] = now
-		m.seq++
-		m.jobs[p] = append(m.jobs[p], &message{seq: m.seq, key: key, data: data, ready: now})
-		m.change()
+		m.add(p, &message{key: key, data: data})
 		return nil
 	})
 	return duplicate, err
+}
+
+// add puts a job behind all others. The caller holds m.mu.
+func (m *Model) add(p queue.Priority, msg *message) {
+	m.seq++
+	msg.seq, msg.ready, msg.since = m.seq, time.Now(), time.Now()
+	m.jobs[p] = append(m.jobs[p], msg)
+	m.change()
 }
 
 // Next implements queue.Engine.
@@ -245,7 +256,7 @@ func (c *Conn) Next(ctx context.Context) (queue.Delivery, error) {
 			continue
 		}
 		fault := m.fault(c, "next", fmt.Sprint(msg.seq, "/", msg.deliveries))
-		d := &delivery{c, msg, p, msg.deliveries > 0}
+		d := &delivery{c, msg, p, msg.deliveries > 0, m.place(p, msg)}
 		msg.deliveries++
 		msg.ready = time.Now().Add(m.opts.AckWait)
 		if fault.Twice {
@@ -263,7 +274,13 @@ func (c *Conn) Next(ctx context.Context) (queue.Delivery, error) {
 func (m *Model) pick() (*message, queue.Priority, time.Duration) {
 	now, wait := time.Now(), time.Hour
 	for _, p := range queue.Priorities {
+		taken := 0
 		for _, msg := range m.jobs[p] {
+			if msg.deliveries > 0 {
+				taken++
+			} else if taken >= m.opts.MaxTaken {
+				break
+			}
 			remaining := msg.ready.Sub(now)
 			if remaining <= 0 {
 				return msg, p, 0
@@ -274,28 +291,57 @@ func (m *Model) pick() (*message, queue.Priority, time.Duration) {
 	return nil, "", wait
 }
 
+// place returns the place of a job before its delivery. The caller holds m.mu.
+func (m *Model) place(p queue.Priority, msg *message) queue.Place {
+	list := m.jobs[p] // first deliveries are in order
+	behind := len(list) - sort.Search(len(list), func(i int) bool { return list[i].deliveries == 0 })
+	if msg.deliveries == 0 {
+		behind--
+	}
+	return queue.Place{Sequence: msg.seq, Behind: uint64(behind), Moves: msg.moves, Since: msg.since}
+}
+
 type delivery struct {
 	conn     *Conn
 	msg      *message
 	priority queue.Priority
 	again    bool
+	place    queue.Place
 }
 
 func (d *delivery) Data() []byte             { return d.msg.data }
 func (d *delivery) Priority() queue.Priority { return d.priority }
 func (d *delivery) Again() bool              { return d.again }
+func (d *delivery) Place() queue.Place       { return d.place }
 
 func (d *delivery) Ack(ctx context.Context) error {
 	return d.conn.do(ctx, "ack", fmt.Sprint(d.msg.seq), func() error {
 		m := d.conn.model
 		for i, msg := range m.jobs[d.priority] {
 			if msg == d.msg {
-				m.jobs[d.priority] = append(m.jobs[d.priority][:i:i], m.jobs[d.priority][i+1:]...)
+				m.jobs[d.priority] = slices.Delete(m.jobs[d.priority], i, i+1)
 				break
 			}
 		}
 		return nil
 	})
+}
+
+// Move implements queue.Delivery. As in engines with servers, the job is added before it is removed, and
+// the removal may fail on its own.
+func (d *delivery) Move(ctx context.Context) error {
+	err := d.conn.do(ctx, "move", fmt.Sprint(d.msg.seq), func() error {
+		m := d.conn.model
+		if m.opts.MaxJobs > 0 && len(m.jobs[d.priority]) >= m.opts.MaxJobs {
+			return queue.ErrFull
+		}
+		m.add(d.priority, &message{key: d.msg.key, data: d.msg.data, moves: d.msg.moves + 1})
+		return nil
+	})
+	if err == nil {
+		d.Ack(ctx) // otherwise it is redelivered
+	}
+	return err
 }
 
 func (d *delivery) Extend() error {
