@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -32,6 +33,12 @@ type prefetch struct {
 	leaseRequests int                // running lease requests; guarded by run.mu, as is unleased
 	unleased      map[string]int     // jobs in the scheduler without a lease, by host
 	requests      sync.WaitGroup     // goroutines with engine requests
+
+	slow   map[string]time.Time // until when hosts count as slow
+	passes map[Priority]*pass
+	moving chan struct{} // holds a value for each job that is being moved
+	// movable is when jobs may be moved again after a failure; guarded by run.mu.
+	movable time.Time
 }
 
 type hostQueue struct {
@@ -73,7 +80,8 @@ const (
 
 func newPrefetch() *prefetch {
 	return &prefetch{unleased: map[string]int{}, arrivals: make(chan arrival, 1),
-		wake: make(chan struct{}, 1), wait: 100 * time.Millisecond, returnInterval: minReturnInterval}
+		wake: make(chan struct{}, 1), wait: 100 * time.Millisecond, returnInterval: minReturnInterval,
+		slow: map[string]time.Time{}, passes: map[Priority]*pass{}, moving: make(chan struct{}, maxMoving)}
 }
 
 func (l *prefetch) wakeNext() {
@@ -146,13 +154,27 @@ func (r *run) addArrival(a arrival) (*task, error) {
 	l.bytes += len(t.delivery.Data())
 	for _, p := range l.queues {
 		if p.host == t.host {
-			p.tasks = append(p.tasks, t)
+			p.add(t)
 			return nil, nil
 		}
 	}
 	l.returnInterval = minReturnInterval
 	l.queues = append(l.queues, &hostQueue{host: t.host, tasks: []*task{t}})
 	return nil, nil
+}
+
+// add keeps the jobs in the order of their priority and age.
+func (p *hostQueue) add(t *task) {
+	i := len(p.tasks)
+	for i > 0 && compareTasks(t, p.tasks[i-1]) < 0 {
+		i--
+	}
+	p.tasks = slices.Insert(p.tasks, i, t)
+}
+
+func compareTasks(a, b *task) int {
+	return cmp.Or(cmp.Compare(slices.Index(Priorities, a.delivery.Priority()),
+		slices.Index(Priorities, b.delivery.Priority())), cmp.Compare(a.place.Sequence, b.place.Sequence))
 }
 
 func (l *prefetch) remove(i, k int) *task {
@@ -192,6 +214,7 @@ func (r *run) pick(room func(string) bool) (t *task, ready bool) {
 		r.mu.Lock()
 		p.blocked, p.wait = false, 0
 		r.mu.Unlock()
+		r.prefetch.markSlow(p, time.Now())
 		return r.prefetch.remove(i, 0), true
 	}
 	return nil, ready
@@ -250,7 +273,9 @@ func (r *run) requestJob() time.Time {
 			next = p.next
 		}
 		r.mu.Unlock()
-		blocked = blocked || r.isPaused(p.host)
+		if blocked = blocked || r.isPaused(p.host); blocked {
+			l.markSlow(p, now)
+		}
 		switch {
 		case blocked && now.Sub(p.tasks[0].arrived) > prefetchFor:
 			r.returnBusy(l.remove(i, 0))
@@ -268,12 +293,22 @@ func (r *run) requestJob() time.Time {
 	case now.Before(l.resume):
 		return slices.MinFunc([]time.Time{next, l.resume}, time.Time.Compare)
 	case l.n >= prefetchJobs*r.Parallel || l.bytes >= prefetchBytes:
-		if due := l.lastReturn.Add(l.returnInterval); now.Before(due) {
-			return slices.MinFunc([]time.Time{next, due}, time.Time.Compare)
-		}
-		l.lastReturn, l.returnInterval = now, min(2*l.returnInterval, maxReturnInterval)
 		longest = min(longest, len(l.queues)-1)
-		r.returnBusy(l.remove(longest, len(l.queues[longest].tasks)-1))
+		last := len(l.queues[longest].tasks) - 1
+		switch l.decide(l.queues[longest].tasks[last], now, r.movesFailUntil()) {
+		case moveJob:
+			if !r.move(longest, last) {
+				return next
+			}
+		case returnJob:
+			r.returnBusy(l.remove(longest, last))
+		case keepJob:
+			if due := l.lastReturn.Add(l.returnInterval); now.Before(due) {
+				return slices.MinFunc([]time.Time{next, due}, time.Time.Compare)
+			}
+			l.lastReturn, l.returnInterval = now, min(2*l.returnInterval, maxReturnInterval)
+			r.returnBusy(l.remove(longest, last))
+		}
 	}
 	l.fetching = true
 	ctx, cancel := context.WithCancel(r.soft)

@@ -1,6 +1,7 @@
 package queue_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -84,13 +85,14 @@ const (
 
 // A simulation is a world of hosts, with the engine and the workers.
 type simulation struct {
-	seed      uint64
-	model     *queuetest.Model
-	perHost   int
-	failOneIn int // one in this many operations fails; 0 for none
-	kinds     map[string]kind
-	maxDelay  int // maximum duration of a response, in milliseconds
-	crashes   int // crashes left, except those caused by killers
+	seed        uint64
+	model       *queuetest.Model
+	perHost     int
+	failOneIn   int // one in this many operations fails; 0 for none
+	kinds       map[string]kind
+	maxDelay    int // maximum duration of a response, in milliseconds
+	crashes     int // crashes left, except those caused by killers
+	maxParallel int // maximum of Worker.Parallel; 0 means 6
 	// watch, if not nil, returns the engine of a worker with a connection.
 	watch func(*queuetest.Conn) queue.Engine
 
@@ -335,7 +337,7 @@ func (s *simulation) work(ctx context.Context, name string, opts queue.Worker, s
 		opts.Engine = s.watch(w.conn)
 	}
 	opts.Runner, opts.Store = &job.Runner{Downloader: &download.Downloader{Client: client}}, w
-	opts.Name, opts.Parallel, opts.PerHost, opts.Grace = name, 1+s.dice(6, name, "parallel"), s.perHost, -1
+	opts.Name, opts.Parallel, opts.PerHost, opts.Grace = name, 1+s.dice(cmp.Or(s.maxParallel, 6), name, "parallel"), s.perHost, -1
 	if err := opts.Run(ctx); err != nil {
 		s.mu.Lock()
 		s.failures = append(s.failures, err.Error())

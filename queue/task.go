@@ -17,6 +17,7 @@ import (
 type task struct {
 	*run
 	delivery  Delivery
+	place     Place
 	sub       *submission
 	decodeErr error // decoding error
 	host      string
@@ -146,11 +147,14 @@ func (t *task) checkReady(ctx context.Context) bool {
 	case t.soft.Err() != nil:
 		t.returnJob(0)
 		return false
-	case t.returnIfQueuePaused(ctx), (t.delivery.Again() || t.visit != nil) && !t.begin(ctx):
+	case t.returnIfQueuePaused(ctx), t.needsState() && !t.begin(ctx):
 		return false
 	}
 	return !t.returnIfPaused(ctx)
 }
+
+// needsState reports whether the job may have ended or begun before. A moved job may be in the queue twice.
+func (t *task) needsState() bool { return t.delivery.Again() || t.place.Moves > 0 || t.visit != nil }
 
 func (t *task) trace(ctx context.Context) (context.Context, func(*job.Result, error)) {
 	if t.Trace == nil {

@@ -346,7 +346,7 @@ func (r *run) obstacle() (string, error) {
 }
 
 func (r *run) receive(d Delivery) *task {
-	t := &task{run: r, delivery: d, attempt: rand.Text()}
+	t := &task{run: r, delivery: d, place: d.Place(), attempt: rand.Text()}
 	t.sub, t.decodeErr = decode(d.Data())
 	if t.decodeErr == nil {
 		t.host = t.sub.Job.URL.Host()
