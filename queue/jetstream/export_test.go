@@ -37,6 +37,15 @@ func (e *Engine) Pause(ctx context.Context, until time.Time) error {
 	return err
 }
 
+// LimitTaken makes the server deliver at most n unfinished jobs of normal priority.
+func (e *Engine) LimitTaken(ctx context.Context, n int) error {
+	c := e.consumers["normal"].CachedInfo()
+	cfg := c.Config
+	cfg.MaxAckPending = n
+	_, err := e.js.UpdateConsumer(ctx, c.Stream, cfg)
+	return err
+}
+
 // Prefetched returns the number of prefetched jobs, and whether the stream counts as empty.
 func (e *Engine) Prefetched(p queue.Priority) (jobs int, empty bool) {
 	e.puller.mu.Lock()
