@@ -3,10 +3,12 @@ package queue_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -175,6 +177,81 @@ func TestJobsOfASlowHostKeepTheirOrder(t *testing.T) {
 			})
 		})
 	}
+}
+
+// unmovable is an engine whose workers have no right to move jobs.
+type unmovable struct {
+	*queuetest.Conn
+	tries atomic.Int32
+}
+
+func (e *unmovable) Next(ctx context.Context) (queue.Delivery, error) {
+	d, err := e.Conn.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &unmovableDelivery{d, e}, nil
+}
+
+type unmovableDelivery struct {
+	queue.Delivery
+	engine *unmovable
+}
+
+func (d *unmovableDelivery) Move(context.Context) error {
+	d.engine.tries.Add(1)
+	return &fetch.Error{Code: fetch.ErrRefused}
+}
+
+// A worker that may not move jobs executes them all, and tries to move few.
+func TestJobsThatCannotMoveAreReturned(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const slow = 300
+		e := &unmovable{Conn: queuetest.NewModel(queuetest.Options{}).Connect("w")}
+		for i := range slow {
+			j := &job.Job{URL: uri.MustParse(fmt.Sprint("http://slow/", i))}
+			if _, _, err := queue.Submit(t.Context(), e, queue.Normal, j); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d := hostDriver{"slow": time.Second}
+		withWorker(t, e, d, queue.Worker{Parallel: 4, PerHost: 1}, func(ctx context.Context) {
+			n := 0
+			for range e.Results(ctx, 0, true) {
+				if n++; n == slow {
+					break
+				}
+			}
+		})
+		if n := e.tries.Load(); n == 0 || n > 100 {
+			t.Errorf("the worker tried to move jobs %d times", n)
+		}
+	})
+}
+
+// A moved job that has a result, because it was also where it had been, is not executed.
+func TestMovedJobWithResultIsNotExecuted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := queuetest.NewModel(queuetest.Options{}).Connect("w")
+		id, _, err := queue.Submit(t.Context(), e, queue.Normal, &job.Job{URL: uri.MustParse("http://h/")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, err := e.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(one.Move(t.Context()), e.PutResult(t.Context(), id, []byte("{}"))); err != nil {
+			t.Fatal(err)
+		}
+		d := &slowDriver{}
+		withWorker(t, e, d, queue.Worker{}, func(ctx context.Context) { time.Sleep(time.Minute) })
+		if s, err := e.Status(t.Context()); err != nil || s.Depth() != 0 || d.requests.Load() != 0 {
+			t.Errorf("%d requests, %+v, %v", d.requests.Load(), s, err)
+		}
+	})
 }
 
 // A host is not slow if it ends the jobs that a worker holds within seconds.

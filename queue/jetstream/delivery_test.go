@@ -152,3 +152,29 @@ func TestJobThatCannotMoveStays(t *testing.T) {
 		})
 	}
 }
+
+// The header of a moved job stays as it is, because workers of other versions share the queue.
+func TestHeaderOfMovedJobs(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"1 7": "1 7 true", "12 30001": "12 30001 true",
+		"": "0 0 false", "1": "1 0 false", "0 7": "0 7 false", "-1 7": "-1 7 false", "x 7": "0 0 false",
+	} {
+		if moves, first, ok := jetstream.ParseMoved(text); fmt.Sprint(moves, first, ok) != want {
+			t.Errorf("%q is %d %d %v, want %s", text, moves, first, ok, want)
+		}
+	}
+	s := serve(t)
+	e := open(t, jetstream.Options{InProcess: s, URL: s.URL()})
+	if _, err := e.Submit(t.Context(), queue.Normal, "key", []byte("job")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := nextDelivery(t, e).Move(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d := nextDelivery(t, e); jetstream.MovedHeader(d) != "2 1" {
+		t.Errorf("header %q after two moves of the first job", jetstream.MovedHeader(d))
+	}
+}

@@ -46,6 +46,14 @@ func (e *Engine) LimitTaken(ctx context.Context, n int) error {
 	return err
 }
 
+// ParseMoved parses the header of a moved job.
+func ParseMoved(text string) (moves int, first uint64, ok bool) {
+	return parseMoved(nats.Header{movedHeader: {text}})
+}
+
+// MovedHeader returns the header of a delivered job.
+func MovedHeader(d queue.Delivery) string { return d.(*delivery).msg.Headers().Get("Urlget-Moved") }
+
 // Prefetched returns the number of prefetched jobs, and whether the stream counts as empty.
 func (e *Engine) Prefetched(p queue.Priority) (jobs int, empty bool) {
 	e.puller.mu.Lock()

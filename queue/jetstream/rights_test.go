@@ -48,7 +48,7 @@ var roles = map[string]struct {
 }{
 	"admin":     {"change-me-a", []string{"submit", "work", "status", "jobs", "results", "dead", "cancel", "pause", "purge", "crawls", "store", "content", "limits", "set limits", "workers"}},
 	"submitter": {"change-me-s", []string{"submit", "status", "limits"}},
-	"worker":    {"change-me-w", []string{"work", "status", "store", "content", "limits"}},
+	"worker":    {"change-me-w", []string{"submit", "work", "status", "store", "content", "limits"}},
 	"reader":    {"change-me-r", []string{"status", "jobs", "results", "dead", "crawls", "content", "limits", "workers"}},
 }
 
