@@ -11,9 +11,9 @@ import (
 // reach the worker. It ends at jobs that were moved recently, by any worker. Jobs that may have started are
 // not moved, because they have a record that an attempt at a moved job would not read.
 type pass struct {
-	active   bool
 	next     time.Time // earliest start
 	returned int       // jobs returned since the last move
+	moved    uint64    // jobs moved in this pass
 }
 
 const (
@@ -62,18 +62,22 @@ func (l *prefetch) decide(t *task, now, movable time.Time) decision {
 	if now.After(l.slow[t.host]) || now.Before(movable) || now.Before(p.next) {
 		return keepJob
 	}
-	again := t.place.Since.Add(moveInterval(t.place))
+	interval := moveInterval(t.place)
+	age := max(now.Sub(t.place.Since), 0) // whatever the clock of the engine says
 	switch {
 	case t.delivery.Again() && p.returned < prefetchJobs*l.n:
 		p.returned++
 		return returnJob
-	case t.delivery.Again(), t.place.Behind == 0:
-		again = now.Add(minMoveInterval)
-	case t.place.Moves == 0 || now.After(again):
+	case t.delivery.Again(), t.place.Behind == 0, p.moved > 2*t.place.Behind+uint64(l.n):
+		p.next = now.Add(minMoveInterval)
+	case t.place.Moves == 0 || age > interval:
+		p.moved++
 		p.returned = 0
 		return moveJob
+	default:
+		p.next = now.Add(interval - age)
 	}
-	p.returned, p.next = 0, again
+	p.returned, p.moved = 0, 0
 	return keepJob
 }
 
