@@ -207,12 +207,11 @@ func (e *Engine) DropJob(ctx context.Context, p queue.Priority, sequence uint64)
 		return explain(&e.opts, err)
 	}
 	submitted := sequence // of a moved job, that of its submission
-	switch msg, err := e.message(ctx, s, sequence); {
-	case errors.Is(err, js.ErrMsgNotFound):
-		return queue.ErrNotFound
-	case err != nil:
+	msg, err := e.message(ctx, s, sequence)
+	if err != nil && !errors.Is(err, js.ErrMsgNotFound) {
 		return explain(&e.opts, err)
-	default:
+	}
+	if err == nil {
 		if _, first, ok := parseMoved(msg.Header); ok {
 			submitted = first
 		}
