@@ -9,28 +9,28 @@ import (
 // holding the lock.
 
 // put passes conn to the longest waiter or, if there is none, keeps it idle.
-func (p *idlePool) put(key any, conn any) (dead []any) {
+func (p *idlePool[K, C]) put(key K, conn C) (dead []C) {
 	if p.closed {
 		p.release(key)
-		return []any{conn}
+		return []C{conn}
 	}
 	h := p.hosts[key]
 	s := h.server
 	if s.stalled > 0 {
 		s.yielded = time.Now()
 		p.release(key)
-		return []any{conn}
+		return []C{conn}
 	}
-	if s.grant(h, grant{conn: conn, hasConn: true}) {
+	if s.grant(h, grant[C]{conn: conn, hasConn: true}) {
 		return nil
 	}
 	if s.serial && len(s.waiters) > 0 { // for another host
 		p.release(key)
-		return []any{conn}
+		return []C{conn}
 	}
-	h.idle = append(h.idle, idleConn{conn, time.Now()})
+	h.idle = append(h.idle, idleConn[C]{conn, time.Now()})
 	if len(h.idle) > p.opts.MaxIdle {
-		dead = []any{h.idle[0].conn}
+		dead = []C{h.idle[0].conn}
 		h.idle = slices.Delete(h.idle, 0, 1)
 		p.release(key)
 	} else {
@@ -42,14 +42,14 @@ func (p *idlePool) put(key any, conn any) (dead []any) {
 	return dead
 }
 
-func (p *idlePool) release(key any) {
+func (p *idlePool[K, C]) release(key K) {
 	h := p.hosts[key]
 	h.add(-1)
 	p.grantNext(h.server)
 	p.forget(key, h)
 }
 
-func (p *idlePool) takeIdle(h *host, prefer func(any) bool) (g grant, ok bool) {
+func (p *idlePool[K, C]) takeIdle(h *host[C], prefer func(C) bool) (g grant[C], ok bool) {
 	if len(h.idle) == 0 {
 		return g, false
 	}
@@ -62,13 +62,13 @@ func (p *idlePool) takeIdle(h *host, prefer func(any) bool) (g grant, ok bool) {
 			}
 		}
 	}
-	g = grant{conn: h.idle[at].conn, hasConn: true}
+	g = grant[C]{conn: h.idle[at].conn, hasConn: true}
 	h.idle = slices.Delete(h.idle, at, at+1)
-	p.subtractIdle(1)
+	p.idle -= 1
 	return g, true
 }
 
-func (p *idlePool) expire(h *host, now time.Time) (dead []any) {
+func (p *idlePool[K, C]) expire(h *host[C], now time.Time) (dead []C) {
 	if p.opts.IdleTimeout <= 0 {
 		return nil
 	}
@@ -81,13 +81,13 @@ func (p *idlePool) expire(h *host, now time.Time) (dead []any) {
 
 // evict removes the n connections that have been idle longest. It need not grant anything: a host
 // with idle connections has no waiters, and neither has a serial server.
-func (p *idlePool) evict(h *host, n int) (dead []any) {
+func (p *idlePool[K, C]) evict(h *host[C], n int) (dead []C) {
 	for _, c := range h.idle[:n] {
 		dead = append(dead, c.conn)
 	}
 	h.idle = slices.Delete(h.idle, 0, n)
 	h.add(-n)
-	p.subtractIdle(n)
+	p.idle -= n
 	return dead
 }
 
@@ -95,18 +95,18 @@ func (p *idlePool) evict(h *host, n int) (dead []any) {
 const checksPerTimeout = 4
 
 // pause returns the longest time between two sweeps.
-func (p *idlePool) pause() time.Duration {
+func (p *idlePool[K, C]) pause() time.Duration {
 	if p.opts.ClosedByPeer == nil {
 		return p.opts.IdleTimeout
 	}
 	return p.opts.IdleTimeout / checksPerTimeout
 }
 
-func (p *idlePool) removeDead(h *host) (dead []any) {
+func (p *idlePool[K, C]) removeDead(h *host[C]) (dead []C) {
 	if p.opts.ClosedByPeer == nil {
 		return nil
 	}
-	h.idle = slices.DeleteFunc(h.idle, func(c idleConn) bool {
+	h.idle = slices.DeleteFunc(h.idle, func(c idleConn[C]) bool {
 		closed := p.opts.ClosedByPeer(c.conn)
 		if closed {
 			dead = append(dead, c.conn)
@@ -114,11 +114,11 @@ func (p *idlePool) removeDead(h *host) (dead []any) {
 		return closed
 	})
 	h.add(-len(dead))
-	p.subtractIdle(len(dead))
+	p.idle -= len(dead)
 	return dead
 }
 
-func (p *idlePool) drain() (dead []any) {
+func (p *idlePool[K, C]) drain() (dead []C) {
 	for key, h := range p.hosts {
 		dead = append(dead, p.evict(h, len(h.idle))...)
 		p.forget(key, h)
@@ -126,20 +126,12 @@ func (p *idlePool) drain() (dead []any) {
 	return dead
 }
 
-func (p *idlePool) subtractIdle(n int) {
-	p.idle -= n
-	if p.idle == 0 && p.timer != nil {
-		p.timer.Stop()
-		p.timer = nil
-	}
-}
-
 // sweep is called by the timer. It closes expired and dead connections and resets the timer.
-func (p *idlePool) sweep() {
+func (p *idlePool[K, C]) sweep() {
 	p.mu.Lock()
 	now := time.Now()
 	next := p.pause()
-	var dead []any
+	var dead []C
 	for key, h := range p.hosts {
 		dead = append(dead, p.expire(h, now)...)
 		dead = append(dead, p.removeDead(h)...)
@@ -148,7 +140,11 @@ func (p *idlePool) sweep() {
 			next = min(next, p.opts.IdleTimeout-now.Sub(h.idle[0].since))
 		}
 	}
-	if p.timer != nil {
+	switch {
+	case p.timer == nil:
+	case p.idle == 0:
+		p.timer = nil
+	default:
 		p.timer.Reset(next)
 	}
 	p.mu.Unlock()

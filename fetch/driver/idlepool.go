@@ -9,68 +9,68 @@ import (
 
 var errPoolClosed = errors.New("connection pool is closed")
 
-type idleOptions struct {
+type idleOptions[K comparable, C any] struct {
 	MaxIdle     int           // idle connections to keep; 0 keeps none
 	MaxOpen     int           // connections in use, being dialed or idle; 0 means no limit
 	IdleTimeout time.Duration // maximum idle time of a connection; 0 means no limit
 
 	// Valid, if not nil, reports whether an idle connection can still be used. Get calls it without
 	// locks, with a connection that is in exclusive use.
-	Valid func(any) bool
+	Valid func(C) bool
 	// ClosedByPeer, if not nil, reports whether the peer has closed an idle connection. Such connections
 	// are closed before they expire. Gone must not wait, and is called with locks held.
-	ClosedByPeer func(any) bool
+	ClosedByPeer func(C) bool
 	// Close closes a connection. It must not wait for the peer.
-	Close func(any)
+	Close func(C)
 	// Server returns the server of a key, which other keys may have too. If it is nil, each key has its own.
-	Server func(key any) any
+	Server func(key K) any
 }
 
 // An idlePool holds connections by key. Connections with the same key must be interchangeable, so
 // the key must include everything that distinguishes them: host and port, and also user and
 // protection. Keys must be comparable. An idlePool is safe for concurrent use.
-type idlePool struct {
-	opts idleOptions
+type idlePool[K comparable, C any] struct {
+	opts idleOptions[K, C]
 
 	mu      sync.Mutex
-	hosts   map[any]*host   // by key; only those with open connections or waiters
-	servers map[any]*server // those of the hosts, and those that may be serial
-	idle    int             // idle connections of all hosts
-	timer   *time.Timer     // set while there are idle connections that can expire
+	hosts   map[K]*host[C]     // by key; only those with open connections or waiters
+	servers map[any]*server[C] // those of the hosts, and those that may be serial
+	idle    int                // idle connections of all hosts
+	timer   *time.Timer        // set while there are idle connections that can expire
 	closed  bool
 }
 
 // A host is the state of the pool for one key.
-type host struct {
-	server *server
-	open   int        // idle, leased and being dialed
-	idle   []idleConn // longest idle first
+type host[C any] struct {
+	server *server[C]
+	open   int           // idle, leased and being dialed
+	idle   []idleConn[C] // longest idle first
 }
 
-type idleConn struct {
-	conn  any
+type idleConn[C any] struct {
+	conn  C
 	since time.Time
 }
 
 // A grant ends a wait: with a connection, with a slot to dial one, or with an error. In the first
 // two cases host.open and server.open include the receiver.
-type grant struct {
-	conn    any
+type grant[C any] struct {
+	conn    C
 	hasConn bool // conn is set
 	err     error
 }
 
-type idleLease struct {
-	Conn   any
+type idleLease[K comparable, C any] struct {
+	Conn   C
 	Reused bool // Conn has been used before
 
-	pool  *idlePool
-	key   any
+	pool  *idlePool[K, C]
+	key   K
 	ended bool // guarded by pool.mu
 }
 
-func newIdlePool(opts idleOptions) *idlePool {
-	return &idlePool{opts: opts, hosts: make(map[any]*host), servers: make(map[any]*server)}
+func newIdlePool[K comparable, C any](opts idleOptions[K, C]) *idlePool[K, C] {
+	return &idlePool[K, C]{opts: opts, hosts: make(map[K]*host[C]), servers: make(map[any]*server[C])}
 }
 
 // Get leases a connection: the most recently used idle one for which prefer returns true, or else
@@ -78,30 +78,30 @@ func newIdlePool(opts idleOptions) *idlePool {
 // methods of the pool. If MaxOpen is reached, Get waits. Waiters are served in order of arrival.
 //
 // If ctx ends the wait, the error is context.Cause(ctx). Errors of dial are returned unchanged.
-func (p *idlePool) Get(ctx context.Context, key any, prefer func(any) bool,
-	dial func(context.Context) (any, error)) (*idleLease, error) {
+func (p *idlePool[K, C]) Get(ctx context.Context, key K, prefer func(C) bool,
+	dial func(context.Context) (C, error)) (none idleLease[K, C], err error) {
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return none, context.Cause(ctx)
 	}
 	g := p.acquire(ctx, key, prefer)
 	for g.err == nil && g.hasConn {
 		if p.opts.Valid == nil || p.opts.Valid(g.conn) {
-			return &idleLease{Conn: g.conn, Reused: true, pool: p, key: key}, nil
+			return idleLease[K, C]{Conn: g.conn, Reused: true, pool: p, key: key}, nil
 		}
 		p.opts.Close(g.conn)
 		g = p.replaceInvalid(key, prefer)
 	}
 	if g.err != nil {
-		return nil, g.err
+		return none, g.err
 	}
 	return p.dial(ctx, key, dial)
 }
 
-func (p *idlePool) acquire(ctx context.Context, key any, prefer func(any) bool) grant {
+func (p *idlePool[K, C]) acquire(ctx context.Context, key K, prefer func(C) bool) grant[C] {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
-		return grant{err: errPoolClosed}
+		return grant[C]{err: errPoolClosed}
 	}
 	h := p.host(key)
 	dead := p.expire(h, time.Now())
@@ -113,10 +113,10 @@ func (p *idlePool) acquire(ctx context.Context, key any, prefer func(any) bool) 
 		h.add(1)
 		ok = true
 	}
-	var turn chan grant
+	var turn chan grant[C]
 	if !ok {
-		turn = make(chan grant, 1)
-		h.server.waiters = append(h.server.waiters, waiter{h, turn})
+		turn = make(chan grant[C], 1)
+		h.server.waiters = append(h.server.waiters, waiter[C]{h, turn})
 	}
 	p.mu.Unlock()
 	p.closeAll(dead)
@@ -129,13 +129,13 @@ func (p *idlePool) acquire(ctx context.Context, key any, prefer func(any) bool) 
 		return g
 	case <-ctx.Done():
 		p.cancelWait(key, h, turn)
-		return grant{err: context.Cause(ctx)}
+		return grant[C]{err: context.Cause(ctx)}
 	}
 }
 
 // replaceInvalid is called if an acquired connection was not valid. It takes the next idle one, or the
 // slot to dial one.
-func (p *idlePool) replaceInvalid(key any, prefer func(any) bool) grant {
+func (p *idlePool[K, C]) replaceInvalid(key K, prefer func(C) bool) grant[C] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	h := p.hosts[key]
@@ -147,9 +147,9 @@ func (p *idlePool) replaceInvalid(key any, prefer func(any) bool) grant {
 }
 
 // cancelWait ends a wait. If a grant has already arrived, it is passed on.
-func (p *idlePool) cancelWait(key any, h *host, turn chan grant) {
+func (p *idlePool[K, C]) cancelWait(key K, h *host[C], turn chan grant[C]) {
 	p.mu.Lock()
-	var dead []any
+	var dead []C
 	if h.server.cancel(turn) {
 		p.forget(key, h)
 	} else if g := <-turn; g.hasConn {
@@ -161,8 +161,8 @@ func (p *idlePool) cancelWait(key any, h *host, turn chan grant) {
 	p.closeAll(dead)
 }
 
-func (p *idlePool) dial(ctx context.Context, key any,
-	dial func(context.Context) (any, error)) (*idleLease, error) {
+func (p *idlePool[K, C]) dial(ctx context.Context, key K,
+	dial func(context.Context) (C, error)) (none idleLease[K, C], err error) {
 	done := false
 	defer func() { // even if dial panics
 		if !done {
@@ -175,24 +175,24 @@ func (p *idlePool) dial(ctx context.Context, key any,
 	conn, err := dial(ctx)
 	end(err == nil)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	p.mu.Lock()
 	done = !p.closed
 	p.mu.Unlock()
 	if !done {
 		p.opts.Close(conn)
-		return nil, errPoolClosed
+		return none, errPoolClosed
 	}
-	return &idleLease{Conn: conn, pool: p, key: key}, nil
+	return idleLease[K, C]{Conn: conn, pool: p, key: key}, nil
 }
 
 // Put ends the lease and keeps the connection for others. Only the first call to Put or Discard has
 // an effect.
-func (l *idleLease) Put() {
+func (l *idleLease[K, C]) Put() {
 	p := l.pool
 	p.mu.Lock()
-	var dead []any
+	var dead []C
 	if !l.ended {
 		l.ended = true
 		dead = p.put(l.key, l.Conn)
@@ -202,7 +202,7 @@ func (l *idleLease) Put() {
 }
 
 // Discard ends the lease and closes the connection.
-func (l *idleLease) Discard() {
+func (l *idleLease[K, C]) Discard() {
 	p := l.pool
 	p.mu.Lock()
 	ended := l.ended
@@ -218,7 +218,7 @@ func (l *idleLease) Discard() {
 }
 
 // CloseIdle closes the idle connections.
-func (p *idlePool) CloseIdle() {
+func (p *idlePool[K, C]) CloseIdle() {
 	p.mu.Lock()
 	dead := p.drain()
 	p.mu.Unlock()
@@ -227,12 +227,12 @@ func (p *idlePool) CloseIdle() {
 
 // Close closes the idle connections, ends all waits, and makes Get fail with errPoolClosed. Leased
 // connections are closed when their leases end; Close does not wait for them.
-func (p *idlePool) Close() {
+func (p *idlePool[K, C]) Close() {
 	p.mu.Lock()
 	p.closed = true
 	for _, s := range p.servers {
 		for _, w := range s.waiters {
-			w.turn <- grant{err: errPoolClosed}
+			w.turn <- grant[C]{err: errPoolClosed}
 		}
 		s.waiters = nil
 	}
@@ -241,7 +241,7 @@ func (p *idlePool) Close() {
 	p.closeAll(dead)
 }
 
-func (p *idlePool) closeAll(conns []any) {
+func (p *idlePool[K, C]) closeAll(conns []C) {
 	for _, c := range conns {
 		p.opts.Close(c)
 	}

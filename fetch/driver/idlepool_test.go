@@ -24,16 +24,12 @@ type fake struct {
 	bad    bool
 }
 
-// A lease is an idleLease with a typed connection.
-type lease struct {
-	*idleLease
-	Conn *fake
-}
+type lease = idleLease[string, *fake]
 
 // A rig dials fakes and counts the open ones.
 type rig struct {
 	t     testing.TB
-	pool  *idlePool
+	pool  *idlePool[string, *fake]
 	mu    sync.Mutex
 	fewer *sync.Cond // signals that open has decreased
 	all   []*fake
@@ -42,11 +38,10 @@ type rig struct {
 	fails error
 }
 
-func newRig(t testing.TB, opts idleOptions) *rig {
+func newRig(t testing.TB, opts idleOptions[string, *fake]) *rig {
 	r := &rig{t: t}
 	r.fewer = sync.NewCond(&r.mu)
-	opts.Close = func(c any) {
-		f := c.(*fake)
+	opts.Close = func(f *fake) {
 		if f.closed.Add(1) != 1 {
 			t.Errorf("connection %d closed twice", f.id)
 		}
@@ -56,13 +51,13 @@ func newRig(t testing.TB, opts idleOptions) *rig {
 		r.mu.Unlock()
 	}
 	if opts.Valid == nil {
-		opts.Valid = func(c any) bool { return !c.(*fake).bad }
+		opts.Valid = func(c *fake) bool { return !c.bad }
 	}
 	r.pool = newIdlePool(opts)
 	return r
 }
 
-func (r *rig) dial(context.Context) (any, error) {
+func (r *rig) dial(context.Context) (*fake, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.fails != nil {
@@ -81,7 +76,7 @@ func (r *rig) get(key string) *lease {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return &lease{l, l.Conn.(*fake)}
+	return &l
 }
 
 // check compares the numbers of the open connections with want.
@@ -111,7 +106,7 @@ func (r *rig) empty() {
 
 func TestReusesMostRecentConnection(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, idleOptions{MaxIdle: 4})
+	r := newRig(t, idleOptions[string, *fake]{MaxIdle: 4})
 	a, b := r.get("k"), r.get("k")
 	if a.Reused || b.Reused {
 		t.Error("a new connection is called reused")
@@ -134,36 +129,36 @@ func TestReusesMostRecentConnection(t *testing.T) {
 
 func TestPrefers(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, idleOptions{MaxIdle: 4})
+	r := newRig(t, idleOptions[string, *fake]{MaxIdle: 4})
 	leases := []*lease{r.get("k"), r.get("k"), r.get("k")}
 	for _, l := range leases {
 		l.Put()
 	}
 	for _, tt := range []struct{ prefer, want int }{{1, 1}, {99, 2}, {0, 0}} {
-		l, err := r.pool.Get(t.Context(), "k", func(c any) bool { return c.(*fake).id == tt.prefer }, r.dial)
-		if err != nil || l.Conn.(*fake).id != tt.want {
-			t.Errorf("prefer %d: got %d, %v; want %d", tt.prefer, l.Conn.(*fake).id, err, tt.want)
+		l, err := r.pool.Get(t.Context(), "k", func(c *fake) bool { return c.id == tt.prefer }, r.dial)
+		if err != nil || l.Conn.id != tt.want {
+			t.Errorf("prefer %d: got %d, %v; want %d", tt.prefer, l.Conn.id, err, tt.want)
 		}
 	}
 }
 
 func TestMaxIdle(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, idleOptions{MaxIdle: 2})
+	r := newRig(t, idleOptions[string, *fake]{MaxIdle: 2})
 	leases := []*lease{r.get("k"), r.get("k"), r.get("k")}
 	for _, l := range leases {
 		l.Put()
 	}
 	r.check(1, 2)
 
-	none := newRig(t, idleOptions{IdleTimeout: time.Hour})
+	none := newRig(t, idleOptions[string, *fake]{IdleTimeout: time.Hour})
 	none.get("k").Put()
 	none.empty()
 }
 
 func TestInvalidConnectionsAreReplaced(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, idleOptions{MaxIdle: 3, MaxOpen: 3})
+	r := newRig(t, idleOptions[string, *fake]{MaxIdle: 3, MaxOpen: 3})
 	leases := []*lease{r.get("k"), r.get("k"), r.get("k")}
 	for _, l := range leases {
 		l.Put()
@@ -184,7 +179,7 @@ func TestInvalidConnectionsAreReplaced(t *testing.T) {
 
 func TestEndingALeaseTwiceHasNoEffect(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, idleOptions{MaxIdle: 2, MaxOpen: 2})
+	r := newRig(t, idleOptions[string, *fake]{MaxIdle: 2, MaxOpen: 2})
 	l := r.get("k")
 	l.Put()
 	l.Put()
@@ -203,14 +198,14 @@ func TestEndingALeaseTwiceHasNoEffect(t *testing.T) {
 
 func TestFailedDialReleasesSlot(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, idleOptions{MaxOpen: 1})
+	r := newRig(t, idleOptions[string, *fake]{MaxOpen: 1})
 	r.fails = errors.New("refused")
 	if _, err := r.pool.Get(t.Context(), "k", nil, r.dial); err != r.fails {
 		t.Errorf("error %v", err)
 	}
 	func() {
 		defer func() { recover() }()
-		r.pool.Get(t.Context(), "k", nil, func(context.Context) (any, error) { panic("dial") })
+		r.pool.Get(t.Context(), "k", nil, func(context.Context) (*fake, error) { panic("dial") })
 	}()
 	r.empty()
 	r.fails = nil
@@ -227,7 +222,7 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, idleOptions{MaxIdle: 1, MaxOpen: 1})
+				r := newRig(t, idleOptions[string, *fake]{MaxIdle: 1, MaxOpen: 1})
 				first := r.get("k")
 				var order []int
 				for i := range 10 {
@@ -256,7 +251,7 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 func TestWaitEndsWithContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, idleOptions{MaxIdle: 1, MaxOpen: 1})
+		r := newRig(t, idleOptions[string, *fake]{MaxIdle: 1, MaxOpen: 1})
 		first := r.get("k")
 		why := errors.New("tired")
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -287,7 +282,7 @@ func TestWaitEndsWithContext(t *testing.T) {
 func TestGrantOfCanceledWaiterIsPassedOn(t *testing.T) {
 	t.Parallel()
 	for i := range 500 {
-		r := newRig(t, idleOptions{MaxIdle: 1, MaxOpen: 1})
+		r := newRig(t, idleOptions[string, *fake]{MaxIdle: 1, MaxOpen: 1})
 		first := r.get("k")
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
@@ -314,7 +309,7 @@ func TestGrantOfCanceledWaiterIsPassedOn(t *testing.T) {
 func TestDeadIdleConnectionsAreClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, idleOptions{MaxIdle: 4, MaxOpen: 3, IdleTimeout: time.Minute, ClosedByPeer: func(c any) bool { return c.(*fake).bad }})
+		r := newRig(t, idleOptions[string, *fake]{MaxIdle: 4, MaxOpen: 3, IdleTimeout: time.Minute, ClosedByPeer: func(c *fake) bool { return c.bad }})
 		a, b, c, d := r.get("k"), r.get("k"), r.get("k"), r.get("other")
 		a.Conn.bad, c.Conn.bad, d.Conn.bad = true, true, true
 		a.Put()
@@ -334,7 +329,7 @@ func TestDeadIdleConnectionsAreClosed(t *testing.T) {
 func TestIdleConnectionsExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, idleOptions{MaxIdle: 4, IdleTimeout: time.Minute})
+		r := newRig(t, idleOptions[string, *fake]{MaxIdle: 4, IdleTimeout: time.Minute})
 		a, b, c := r.get("k"), r.get("k"), r.get("other")
 		a.Put()
 		time.Sleep(40 * time.Second)
@@ -357,7 +352,7 @@ func TestIdleConnectionsExpire(t *testing.T) {
 func TestGetSkipsExpiredConnections(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, idleOptions{MaxIdle: 4, MaxOpen: 1, IdleTimeout: time.Minute})
+		r := newRig(t, idleOptions[string, *fake]{MaxIdle: 4, MaxOpen: 1, IdleTimeout: time.Minute})
 		r.get("k").Put()
 		r.pool.timer.Stop() // simulate a late timer
 		time.Sleep(time.Hour)
@@ -368,26 +363,37 @@ func TestGetSkipsExpiredConnections(t *testing.T) {
 	})
 }
 
-func TestTimerStopsWithTheLastIdleConnection(t *testing.T) {
+// A timer that is set again for each request wakes the thread that waits for the network.
+func TestTimerOutlivesTheUseOfAConnection(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, idleOptions{MaxIdle: 4, IdleTimeout: time.Hour})
-	r.get("k").Put()
-	if r.pool.timer == nil {
-		t.Fatal("no timer")
-	}
-	l := r.get("k")
-	if r.pool.timer != nil {
-		t.Error("the timer runs though nothing is idle")
-	}
-	l.Put()
-	r.pool.CloseIdle()
-	r.empty()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, idleOptions[string, *fake]{MaxIdle: 4, IdleTimeout: time.Minute})
+		r.get("k").Put()
+		timer := r.pool.timer
+		if timer == nil {
+			t.Fatal("no timer")
+		}
+		l := r.get("k")
+		if r.pool.timer != timer {
+			t.Error("the timer was stopped for the time of a request")
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if r.pool.mu.Lock(); r.pool.timer != nil {
+			t.Error("the timer runs on though nothing is idle")
+		}
+		r.pool.mu.Unlock()
+		l.Put()
+		r.check(0)
+		r.pool.CloseIdle()
+		r.empty()
+	})
 }
 
 func TestClose(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, idleOptions{MaxIdle: 2, MaxOpen: 2, IdleTimeout: time.Minute})
+		r := newRig(t, idleOptions[string, *fake]{MaxIdle: 2, MaxOpen: 2, IdleTimeout: time.Minute})
 		leased, idle := r.get("k"), r.get("k")
 		waiting := make(chan error, 1)
 		go func() {
@@ -396,7 +402,7 @@ func TestClose(t *testing.T) {
 		}()
 		dialing := make(chan error, 1)
 		go func() {
-			_, err := r.pool.Get(t.Context(), "slow", nil, func(ctx context.Context) (any, error) {
+			_, err := r.pool.Get(t.Context(), "slow", nil, func(ctx context.Context) (*fake, error) {
 				time.Sleep(time.Second)
 				return r.dial(ctx)
 			})
@@ -424,10 +430,10 @@ func TestClose(t *testing.T) {
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	const limit = 3
-	valid := func(any) bool { return rand.IntN(10) > 0 }
+	valid := func(*fake) bool { return rand.IntN(10) > 0 }
 	t.Run("never more than the limit", func(t *testing.T) {
 		t.Parallel()
-		r := newRig(t, idleOptions{MaxIdle: limit, MaxOpen: limit, Valid: valid})
+		r := newRig(t, idleOptions[string, *fake]{MaxIdle: limit, MaxOpen: limit, Valid: valid})
 		r.crowd()
 		if r.most > 2*limit { // two keys
 			t.Errorf("%d connections at once", r.most)
@@ -435,7 +441,7 @@ func TestManyAtOnce(t *testing.T) {
 	})
 	t.Run("while connections expire", func(t *testing.T) {
 		t.Parallel()
-		newRig(t, idleOptions{MaxIdle: 2, MaxOpen: limit, IdleTimeout: time.Microsecond, Valid: valid}).crowd()
+		newRig(t, idleOptions[string, *fake]{MaxIdle: 2, MaxOpen: limit, IdleTimeout: time.Microsecond, Valid: valid}).crowd()
 	})
 }
 

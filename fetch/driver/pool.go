@@ -19,21 +19,21 @@ import (
 type Pool[K comparable, C any] struct {
 	env  fetch.Env
 	opts PoolOptions[C]
-	pool *idlePool
+	pool *idlePool[scopedKey[K], C]
 }
 
-type scopedKey struct {
-	key    any
+type scopedKey[K comparable] struct {
+	key    K
 	scope  string
 	server string // the forward proxy, or the address; empty if unknown
 }
 
-// serverOf returns a value that is equal for keys of the same server.
-func serverOf(key any) any {
-	if k := key.(scopedKey); k.server != "" {
+// id returns a value that is equal for keys of the same server.
+func (k scopedKey[K]) id() any {
+	if k.server != "" {
 		return k.server
 	}
-	return key
+	return k
 }
 
 // PoolOptions configure a Pool. Limits are per key.
@@ -62,7 +62,7 @@ type Lease[K comparable, C any] struct {
 	Conn   C
 	Reused bool // Conn has been used before
 
-	lease  *idleLease
+	lease  idleLease[scopedKey[K], C]
 	opts   *PoolOptions[C]
 	unbind func() bool // nil if the connection is not bound
 	ended  atomic.Bool
@@ -126,12 +126,9 @@ func (l *Lease[K, C]) Discard() {
 
 // NewPool returns an empty pool for the driver that env belongs to. It starts no goroutine.
 func NewPool[K comparable, C any](env fetch.Env, opts PoolOptions[C]) *Pool[K, C] {
-	return &Pool[K, C]{env: env, opts: opts, pool: newIdlePool(idleOptions{
+	return &Pool[K, C]{env: env, opts: opts, pool: newIdlePool(idleOptions[scopedKey[K], C]{
 		MaxIdle: opts.MaxIdle, MaxOpen: opts.MaxOpen, IdleTimeout: opts.IdleTimeout,
-		Valid:        func(c any) bool { return opts.valid(c.(C)) },
-		ClosedByPeer: opts.closedByPeer(),
-		Close:        func(c any) { opts.Close(c.(C)) },
-		Server:       serverOf,
+		Valid: opts.valid, ClosedByPeer: opts.closedByPeer(), Close: opts.Close, Server: scopedKey[K].id,
 	})}
 }
 
@@ -146,12 +143,12 @@ func (o *PoolOptions[C]) valid(c C) bool {
 
 // closedByPeer returns a function that reports whether the peer has closed a connection, or nil if that
 // cannot be determined.
-func (o *PoolOptions[C]) closedByPeer() func(any) bool {
+func (o *PoolOptions[C]) closedByPeer() func(C) bool {
 	if o.Conn == nil {
 		return nil
 	}
-	return func(c any) bool {
-		conn, _ := o.Conn(c.(C))
+	return func(c C) bool {
+		conn, _ := o.Conn(c)
 		return conn != nil && conn.HasInput()
 	}
 }
@@ -163,19 +160,11 @@ func (o *PoolOptions[C]) closedByPeer() func(any) bool {
 // If ctx ends the wait, the error is context.Cause(ctx). Errors of dial are returned unchanged.
 func (p *Pool[K, C]) Get(ctx context.Context, key K, prefer func(C) bool,
 	dial func(context.Context) (C, error)) (*Lease[K, C], error) {
-	var preferred func(any) bool
-	if prefer != nil {
-		preferred = func(c any) bool { return prefer(c.(C)) }
-	}
-	l, err := p.pool.Get(ctx, p.scoped(ctx, key), preferred,
-		func(ctx context.Context) (any, error) {
-			c, err := dial(ctx)
-			return c, err
-		})
+	l, err := p.pool.Get(ctx, p.scoped(ctx, key), prefer, dial)
 	if err != nil {
 		return nil, err
 	}
-	return &Lease[K, C]{Conn: l.Conn.(C), Reused: l.Reused, lease: l, opts: &p.opts}, nil
+	return &Lease[K, C]{Conn: l.Conn, Reused: l.Reused, lease: l, opts: &p.opts}, nil
 }
 
 // Use leases a connection as Get does, binds it to ctx and calls op. If op fails on a reused connection
@@ -201,12 +190,11 @@ func (p *Pool[K, C]) Use(ctx context.Context, key K, prefer func(C) bool,
 	}
 }
 
-func (p *Pool[K, C]) scoped(ctx context.Context, key K) scopedKey {
-	k := scopedKey{key: key, scope: p.env.Scope(ctx)}
-	switch a := any(key).(type) {
-	case string:
-		k.server = a
-	case interface{ Addr() string }:
+func (p *Pool[K, C]) scoped(ctx context.Context, key K) scopedKey[K] {
+	k := scopedKey[K]{key: key, scope: p.env.Scope(ctx)}
+	if addr, ok := any(key).(string); ok { // apart from the case below, because that copies the key
+		k.server = addr
+	} else if a, ok := any(key).(interface{ Addr() string }); ok {
 		k.server = a.Addr()
 	}
 	if proxy, forward := p.env.Proxy(ctx); forward {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
@@ -196,5 +197,21 @@ func TestPoolsDropConnectionsWithInput(t *testing.T) {
 			}
 			second.Discard()
 		})
+	}
+}
+
+func TestReuseAllocatesOnlyTheLease(t *testing.T) {
+	p := NewPool[string](noScope{}, PoolOptions[*pooledConn]{MaxIdle: 1, IdleTimeout: time.Minute,
+		Close: func(*pooledConn) {}})
+	defer p.CloseIdle()
+	dial := func(context.Context) (*pooledConn, error) { return &pooledConn{}, nil }
+	if n := testing.AllocsPerRun(100, func() {
+		l, err := p.Get(t.Context(), "host:80", nil, dial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Put()
+	}); n > 1 {
+		t.Errorf("%v allocations", n)
 	}
 }

@@ -7,11 +7,11 @@ import (
 
 // A server is the state of the pool for the hosts that connect to the same address: with other users, for
 // other hosts behind a proxy, or in another scope.
-type server struct {
+type server[C any] struct {
 	id      any
-	hosts   []*host
-	open    int      // of all hosts
-	waiters []waiter // longest waiting first; empty unless their host or the server has no room
+	hosts   []*host[C]
+	open    int         // of all hosts
+	waiters []waiter[C] // longest waiting first; empty unless their host or the server has no room
 
 	stalled    int       // new connections without a response: see await
 	yielded    time.Time // when a connection was last closed in favor of a stalled one
@@ -20,28 +20,28 @@ type server struct {
 	concurrent bool      // it has served one connection while another one was idle
 }
 
-type waiter struct {
-	host *host
-	turn chan grant
+type waiter[C any] struct {
+	host *host[C]
+	turn chan grant[C]
 }
 
 // The methods below require p.mu.
 
 // host returns the state for a key.
-func (p *idlePool) host(key any) *host {
+func (p *idlePool[K, C]) host(key K) *host[C] {
 	if h := p.hosts[key]; h != nil {
 		return h
 	}
-	id := key
+	id := any(key)
 	if p.opts.Server != nil {
 		id = p.opts.Server(key)
 	}
 	s := p.servers[id]
 	if s == nil {
-		s = &server{id: id}
+		s = &server[C]{id: id}
 		p.servers[id] = s
 	}
-	h := &host{server: s}
+	h := &host[C]{server: s}
 	s.hosts = append(s.hosts, h)
 	p.hosts[key] = h
 	return h
@@ -49,9 +49,9 @@ func (p *idlePool) host(key any) *host {
 
 // forget deletes a host without open connections and waiters, and its server after the last host, unless
 // something is known about it.
-func (p *idlePool) forget(key any, h *host) {
+func (p *idlePool[K, C]) forget(key K, h *host[C]) {
 	s := h.server
-	if h.open > 0 || slices.ContainsFunc(s.waiters, func(w waiter) bool { return w.host == h }) {
+	if h.open > 0 || slices.ContainsFunc(s.waiters, func(w waiter[C]) bool { return w.host == h }) {
 		return
 	}
 	delete(p.hosts, key)
@@ -61,21 +61,27 @@ func (p *idlePool) forget(key any, h *host) {
 	if len(s.hosts) == 0 && s.yields == 0 {
 		delete(p.servers, s.id)
 	}
+	// Only here, and not whenever the last idle connection is taken: to set the timer again for each
+	// request would wake the thread that waits for the network.
+	if len(p.hosts) == 0 && p.timer != nil {
+		p.timer.Stop()
+		p.timer = nil
+	}
 }
 
 // add counts n more open connections.
-func (h *host) add(n int) {
+func (h *host[C]) add(n int) {
 	h.open += n
 	h.server.open += n
 }
 
-func (p *idlePool) hasRoom(h *host) bool {
+func (p *idlePool[K, C]) hasRoom(h *host[C]) bool {
 	return (p.opts.MaxOpen <= 0 || h.open < p.opts.MaxOpen) && (!h.server.serial || h.server.open == 0)
 }
 
 // grant ends the longest wait for a host, and reports whether there was one.
-func (s *server) grant(h *host, g grant) bool {
-	i := slices.IndexFunc(s.waiters, func(w waiter) bool { return w.host == h })
+func (s *server[C]) grant(h *host[C], g grant[C]) bool {
+	i := slices.IndexFunc(s.waiters, func(w waiter[C]) bool { return w.host == h })
 	if i < 0 {
 		return false
 	}
@@ -85,25 +91,25 @@ func (s *server) grant(h *host, g grant) bool {
 }
 
 // grantNext gives a slot to the longest waiter whose host has room.
-func (p *idlePool) grantNext(s *server) {
+func (p *idlePool[K, C]) grantNext(s *server[C]) {
 	for _, w := range s.waiters {
 		if p.hasRoom(w.host) {
 			w.host.add(1)
-			s.grant(w.host, grant{})
+			s.grant(w.host, grant[C]{})
 			return
 		}
 	}
 }
 
 // cancel removes a waiter, and reports whether it was still waiting.
-func (s *server) cancel(turn chan grant) bool {
+func (s *server[C]) cancel(turn chan grant[C]) bool {
 	before := len(s.waiters)
-	s.waiters = slices.DeleteFunc(s.waiters, func(w waiter) bool { return w.turn == turn })
+	s.waiters = slices.DeleteFunc(s.waiters, func(w waiter[C]) bool { return w.turn == turn })
 	return len(s.waiters) < before
 }
 
 // evictServer removes the idle connections of a server.
-func (p *idlePool) evictServer(s *server) (dead []any) {
+func (p *idlePool[K, C]) evictServer(s *server[C]) (dead []C) {
 	for _, h := range s.hosts {
 		dead = append(dead, p.evict(h, len(h.idle))...)
 	}
@@ -111,7 +117,7 @@ func (p *idlePool) evictServer(s *server) (dead []any) {
 }
 
 // keepsIdle reports whether the server has an idle connection that it has not closed.
-func (p *idlePool) keepsIdle(s *server) bool {
+func (p *idlePool[K, C]) keepsIdle(s *server[C]) bool {
 	for _, h := range s.hosts {
 		for _, c := range h.idle {
 			if p.opts.ClosedByPeer == nil || !p.opts.ClosedByPeer(c.conn) {

@@ -19,14 +19,14 @@ const (
 // none until then. If the server responds immediately afterwards, and does so again the next time, it
 // probably serves one connection at a time, and the pool will open only one from then on. A server
 // that has responded while another connection was idle does not. End must be called once.
-func (p *idlePool) await(key any) (end func(responded bool)) {
+func (p *idlePool[K, C]) await(key K) (end func(responded bool)) {
 	p.mu.Lock()
 	s := p.host(key).server
 	p.mu.Unlock()
 	var stalled, ended bool
 	timer := time.AfterFunc(stallDelay, func() {
 		p.mu.Lock()
-		var dead []any
+		var dead []C
 		if !ended {
 			stalled = true
 			s.stalled++

@@ -8,10 +8,10 @@ import (
 )
 
 // serialDial dials a server that serves one connection at a time and greets it after delay.
-func (r *rig) serialDial(delay time.Duration) func(context.Context) (any, error) {
+func (r *rig) serialDial(delay time.Duration) func(context.Context) (*fake, error) {
 	accepts := make(chan struct{}, 1)
 	accepts <- struct{}{}
-	return func(ctx context.Context) (any, error) {
+	return func(ctx context.Context) (*fake, error) {
 		<-accepts
 		defer func() { accepts <- struct{}{} }()
 		r.mu.Lock()
@@ -26,17 +26,17 @@ func (r *rig) serialDial(delay time.Duration) func(context.Context) (any, error)
 
 func TestIdleConnectionsDoNotBlockSerialServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, idleOptions{MaxIdle: 4})
+		r := newRig(t, idleOptions[string, *fake]{MaxIdle: 4})
 		dial := r.serialDial(10 * time.Millisecond)
 		start := time.Now()
-		leases := make(chan *idleLease, 3)
+		leases := make(chan *lease, 3)
 		for range 3 {
 			go func() {
 				l, err := r.pool.Get(t.Context(), "k", nil, dial)
 				if err != nil {
 					t.Error(err)
 				}
-				leases <- l
+				leases <- &l
 			}()
 		}
 		for range 3 {
@@ -66,14 +66,14 @@ func TestIdleConnectionsDoNotBlockSerialServers(t *testing.T) {
 // other scopes do not block each other.
 func TestServersAreSerialForAllKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, idleOptions{MaxIdle: 4, Server: func(any) any { return "proxy" }})
+		r := newRig(t, idleOptions[string, *fake]{MaxIdle: 4, Server: func(string) any { return "proxy" }})
 		dial := r.serialDial(10 * time.Millisecond)
-		get := func(key string) *idleLease {
+		get := func(key string) *lease {
 			l, err := r.pool.Get(t.Context(), key, nil, dial)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return l
+			return &l
 		}
 		elapsed := func(do func()) time.Duration {
 			start := time.Now()
@@ -132,7 +132,7 @@ func TestServersAreSerialForAllKeys(t *testing.T) {
 // that has responded beside an idle connection.
 func TestServersThatServeAnotherConnectionAreNotSerial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, idleOptions{MaxIdle: 4, Server: func(any) any { return "proxy" }})
+		r := newRig(t, idleOptions[string, *fake]{MaxIdle: 4, Server: func(string) any { return "proxy" }})
 		r.get("a").Put()
 		r.get("b").Put() // beside a
 		for range 3 {
@@ -153,7 +153,7 @@ func TestServersThatServeAnotherConnectionAreNotSerial(t *testing.T) {
 
 func TestConnectionsOfSlowServersStayConcurrent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, idleOptions{MaxIdle: 4})
+		r := newRig(t, idleOptions[string, *fake]{MaxIdle: 4})
 		r.get("k").Put()
 		l := r.get("k") // reused
 		b := r.get("k")
@@ -179,7 +179,7 @@ func TestConnectionsOfSlowServersStayConcurrent(t *testing.T) {
 
 func TestFailedConnectionsProveNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, idleOptions{MaxIdle: 4})
+		r := newRig(t, idleOptions[string, *fake]{MaxIdle: 4})
 		r.get("k").Put()
 		l := r.get("k")
 		end := r.pool.await("k")
