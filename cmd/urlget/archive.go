@@ -241,8 +241,7 @@ func (l restrictingLogins) Source(ch fetch.Challenge) string {
 // archiveFailure returns the error for the archive of --warc. It names the archive instead of the
 // file that was written, which may be temporary.
 func archiveFailure(name string, err error) error {
-	var file *fs.PathError
-	if errors.As(err, &file) {
+	if file, ok := errors.AsType[*fs.PathError](err); ok {
 		err = file.Err
 	}
 	return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("cannot write the archive %s: %w", name, err),

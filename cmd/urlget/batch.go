@@ -179,9 +179,9 @@ func (b *batch) overQuota() bool {
 func (b *batch) argumentTask(ctx context.Context, g argument) schedule.Task {
 	subject, j, err := b.template.newJob(ctx, g)
 	if err != nil {
-		number := b.next()
+		number, pos := b.next(), g.pos
 		return schedule.Task{Do: func(context.Context) error {
-			b.end(number, g.pos, subject, failed(err))
+			b.end(number, pos, subject, failed(err))
 			return schedule.ErrNoVerdict
 		}}
 	}
@@ -196,9 +196,9 @@ func (b *batch) next() int {
 // schedule returns the scheduler's task for t, and numbers t.
 func (b *batch) schedule(t *task) schedule.Task {
 	t.batch, t.number = b, b.next()
-	host := hostOf(t.URL)
-	if b.jobs.serial() {
-		host = "all" // one host for all URLs keeps their order
+	serial, host := b.jobs.serial(), "all" // one host for all URLs keeps their order
+	if !serial {
+		host = hostOf(t.URL)
 	}
 	var ahead *fetch.Request
 	if s, _ := b.jobs.client.Scheme(t.URL.Scheme()); s.Pipelined && t.Op == fetch.OpGet {
@@ -219,7 +219,7 @@ func (b *batch) schedule(t *task) schedule.Task {
 			b.quota.received.Add(out.res.Received)
 		}
 		b.end(t.number, t.pos, t.URL.Redacted(), out)
-		if out.res == nil || host != hostOf(t.URL) { // the pause is for one host only
+		if out.res == nil || serial { // the pause is for one host only
 			return schedule.ErrNoVerdict
 		}
 		return out.res.Err

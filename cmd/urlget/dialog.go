@@ -26,8 +26,8 @@ type dialog struct {
 // fillIn prompts the user to fill in a form, if err has one and there is a terminal. It reports
 // whether j should be retried.
 func (d *dialog) fillIn(ctx context.Context, j *job.Job, err error) bool {
-	var formErr *fetch.FormError
-	if !errors.As(err, &formErr) || !d.Possible() {
+	formErr, is := errors.AsType[*fetch.FormError](err)
+	if !is || !d.Possible() {
 		return false
 	}
 	d.mu.Lock()

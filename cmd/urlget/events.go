@@ -42,17 +42,19 @@ const progressInterval = 250 * time.Millisecond
 
 // progress returns the function to call as bytes arrive, or nil if progress is not reported.
 func (r *reporter) progress(j *job.Job, t *tty.Transfer) func(done, total int64) {
-	emit := r.emit
 	switch {
 	case r.opts.Report.Progress == flags.ProgressJSON && !r.opts.Report.Quiet && r.events == nil:
 		w := render.NewEventWriter(r.con)
-		emit = func(ev render.Event) { w.Write(ev) } // an error means that the reader closed the pipe
+		return r.progressEvents(j, func(ev render.Event) { w.Write(ev) }) // an error: the reader closed the pipe
 	case r.events != nil:
+		return r.progressEvents(j, r.emit)
 	case t == nil:
 		return nil
-	default:
-		return t.Update
 	}
+	return t.Update
+}
+
+func (r *reporter) progressEvents(j *job.Job, emit func(render.Event)) func(done, total int64) {
 	last := time.Now()
 	return func(done, total int64) {
 		if now := time.Now(); now.Sub(last) >= progressInterval || done == total && r.events == nil {

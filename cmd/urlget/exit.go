@@ -59,14 +59,12 @@ func exitStatus(err error) int {
 // FILE:LINE of the URL in a list, and subject is the redacted URL; both may be "".
 func printError(w io.Writer, paint tty.Painter, pos, subject string, err error) {
 	line, use := paint.Bad("urlget:")+" ", hintOf(err)
-	if pos != "" {
-		line += fetch.Printable(pos) + ": "
+	for _, name := range []string{pos, subject} {
+		if name != "" {
+			line += fetch.Printable(name) + ": "
+		}
 	}
-	if subject != "" {
-		line += fetch.Printable(subject) + ": "
-	}
-	own := (*fetch.Error)(nil)
-	if errors.As(err, &own) && own.URL != "" && own.URL != subject {
+	if own, ok := errors.AsType[*fetch.Error](err); ok && own.URL != "" && own.URL != subject {
 		line += fetch.Printable(own.URL) + ": " // the target of a redirect
 	}
 	line += render.ErrorText(err) + "\n"

@@ -54,10 +54,12 @@ type getter struct {
 	opts *flags.Options
 	rep  *reporter
 	jobs *jobs
+	hook responseFunc // the method response
 }
 
 func (g *getter) prepare(j *job.Job) error {
 	g.rep.steps = !g.opts.Mail.Parts
+	g.hook = g.response
 	if g.opts.Mail.Compose || g.opts.Mail.Parts {
 		g.jobs.out.writer = g.rep.std.out
 		return nil
@@ -81,7 +83,7 @@ func (g *getter) do(ctx context.Context, t *task) outcome {
 	if out, done := g.withoutJob(ctx, t); done {
 		return out
 	}
-	return g.outcome(ctx, t, g.jobs.retrieve(ctx, t, g.response))
+	return g.outcome(ctx, t, g.jobs.retrieve(ctx, t, g.hook))
 }
 
 // withoutJob handles a task that needs no job, or more than one, and reports whether it did.
@@ -119,8 +121,7 @@ func (g *getter) outcome(ctx context.Context, t *task, res *job.Result) outcome 
 	if res.Outcome != job.Failed {
 		return outcome{res: res, report: func() { g.report(j, res) }}
 	}
-	e := (*fetch.Error)(nil)
-	switch errors.As(res.Err, &e); {
+	switch e, _ := errors.AsType[*fetch.Error](res.Err); {
 	case e == nil:
 	case g.opts.Output.ErrorContent && len(e.Body) > 0:
 		return outcome{res: res, err: res.Err, report: g.jobs.saveErrorPage(j, e)}

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
@@ -31,6 +32,7 @@ type jobs struct {
 	runner     *job.Runner
 	out        output
 	processors processorLimit
+	unused     sync.Pool // of *taskHooks
 }
 
 func newJobs(p *program, client *fetch.Client) *jobs {
@@ -67,19 +69,14 @@ func (x *jobs) retrievable(scheme string) bool {
 // retrieve runs the job of a task, and again for each form that the user fills in.
 func (x *jobs) retrieve(ctx context.Context, t *task, do responseFunc) *job.Result {
 	for {
-		shown := x.begin(t.Job)
-		res := x.runner.Run(tty.Following(ctx, shown), t.Job, x.hooks(ctx, t, shown, do))
-		shown.End()
+		h := x.begin(ctx, t, x.barName(t.Job, nil), do)
+		res := x.runner.Run(h.ctx, t.Job, &h.Hooks)
+		h.shown.End()
+		x.unused.Put(h)
 		if !x.net.dialog.fillIn(ctx, t.Job, res.Err) {
 			return res
 		}
 	}
-}
-
-func (x *jobs) begin(j *job.Job) *tty.Transfer {
-	shown := x.rep.con.Begin(x.barName(j, nil))
-	shown.Retrieves(j.URL.Redacted())
-	return shown
 }
 
 // barName returns the file name of a job for the progress display, or "" without a display.
@@ -98,32 +95,42 @@ func (x *jobs) barName(j *job.Job, meta *fetch.Meta) string {
 // A responseFunc gets each response to a job before its body is read.
 type responseFunc func(*job.Job, *fetch.Response) error
 
-// hooks returns the callbacks that report the progress of a task.
-func (x *jobs) hooks(ctx context.Context, t *task, shown *tty.Transfer, do responseFunc) *job.Hooks {
-	j, url := t.Job, t.URL.Redacted()
-	return &job.Hooks{
-		Writer: x.out.writer,
-		Response: func(resp *fetch.Response) error {
-			if shown != nil {
-				shown.Rename(x.barName(j, &resp.Meta))
-			}
+// A taskHooks reports the progress of a task. It serves one task after another, because its functions
+// would otherwise be allocated for each.
+type taskHooks struct {
+	job.Hooks
+	ctx   context.Context // of the running job
+	task  *task
+	shown *tty.Transfer
+	do    responseFunc
+}
+
+// begin shows a transfer under a name, and returns its callbacks.
+func (x *jobs) begin(ctx context.Context, t *task, name string, do responseFunc) *taskHooks {
+	h, _ := x.unused.Get().(*taskHooks)
+	if h == nil {
+		h = &taskHooks{Hooks: job.Hooks{Writer: x.out.writer}}
+		h.Response = func(resp *fetch.Response) error {
+			h.shown.Rename(x.barName(h.task.Job, &resp.Meta))
 			x.processors.liftFor(&resp.Meta)
-			return do(j, resp)
-		},
-		Listing:  func(resp *fetch.Response) error { return x.rep.printListing(j, resp) },
-		Match:    func(m *job.Job) error { return t.batch.match(ctx, t, m) },
-		Progress: x.rep.progress(j, shown),
-		Retry: func(failed int, wait time.Duration, err error) {
-			x.net.hosts.Failed(hostOf(j.URL), err)
-			x.rep.reportRetry(shown, j.URL, failed, wait, err)
-		},
-		Reuse: func(proof string) {
-			if x.opts.Report.Verbose {
-				x.rep.say("%s: resuming: %s", url, proof)
-			}
-		},
-		Restart: func(reason string) { x.rep.say("%s: starting from the beginning: %s", url, reason) },
+			return h.do(h.task.Job, resp)
+		}
+		h.Listing = func(resp *fetch.Response) error { return x.rep.printListing(h.task.Job, resp) }
+		h.Match = func(m *job.Job) error { return h.task.batch.match(h.ctx, h.task, m) }
+		h.Retry = func(failed int, wait time.Duration, err error) {
+			x.net.hosts.Failed(hostOf(h.task.URL), err)
+			x.rep.reportRetry(h.shown, h.task.URL, failed, wait, err)
+		}
+		say := func(what, why string) { x.rep.say("%s: %s: %s", h.task.URL.Redacted(), what, why) }
+		if x.opts.Report.Verbose {
+			h.Reuse = func(proof string) { say("resuming", proof) }
+		}
+		h.Restart = func(reason string) { say("starting from the beginning", reason) }
 	}
+	h.task, h.do, h.shown = t, do, x.rep.con.Begin(name)
+	h.shown.Retrieves(t.URL.Redacted())
+	h.ctx, h.Progress = tty.Following(ctx, h.shown), x.rep.progress(t.Job, h.shown)
+	return h
 }
 
 // observe reports a response whose content is retrieved, or selects a part of it.
@@ -154,7 +161,7 @@ func (x *jobs) resumeHint(j *job.Job, res *job.Result) string {
 	}
 	kept := x.kept(j, res)
 	switch {
-	case isContradiction(res.Err) && x.opts.Output.Continue:
+	case res.Reason.Kind == fetch.ReasonContradiction && x.opts.Output.Continue:
 		return name + " is kept; without -c, the transfer starts over"
 	case kept == "":
 		return ""
@@ -162,11 +169,6 @@ func (x *jobs) resumeHint(j *job.Job, res *job.Result) string {
 		return kept + "; use the same command to resume"
 	}
 	return kept + "; use -c to resume"
-}
-
-func isContradiction(err error) bool {
-	var e *fetch.Error
-	return errors.As(err, &e) && e.Reason.Kind == fetch.ReasonContradiction
 }
 
 // kept says how much of a failed transfer a partial file keeps, or returns "" if there is none.

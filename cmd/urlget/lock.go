@@ -13,7 +13,6 @@ import (
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
-	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
@@ -186,10 +185,9 @@ func (k *locker) retrieveLock(ctx context.Context, t *task, old *download.Manife
 	*download.Manifest, *job.Result) {
 	j := *t.Job
 	j.Output = "-"
-	shown := k.jobs.begin(t.Job)
-	defer shown.End()
-	ctx = tty.Following(ctx, shown)
-	hooks := k.jobs.hooks(ctx, &task{Job: &j, number: t.number, pos: t.pos}, shown, k.jobs.observe)
+	hooks := k.jobs.begin(ctx, &task{Job: &j, number: t.number, pos: t.pos}, k.jobs.barName(t.Job, nil),
+		k.jobs.observe)
+	defer hooks.shown.End()
 	hooks.Writer = io.Discard
 	if old != nil {
 		hooks.Writer = &limitedContent{size: old.Size, left: old.Size}
@@ -211,7 +209,7 @@ func (k *locker) retrieveLock(ctx context.Context, t *task, old *download.Manife
 	hooks.Match = func(*job.Job) error { return notLockable("a pattern") }
 	runner := *k.jobs.runner
 	runner.SHA256 = true
-	res := runner.Run(ctx, &j, hooks)
+	res := runner.Run(hooks.ctx, &j, &hooks.Hooks)
 	if res.Err != nil || res.Outcome != job.Saved {
 		return nil, res
 	}

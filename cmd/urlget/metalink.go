@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
-	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
@@ -68,10 +67,10 @@ func (x *jobs) describedBy(ctx context.Context, j *job.Job) ([]download.Manifest
 func (x *jobs) saveSources(ctx context.Context, t *task, m *download.Manifest, locked bool) *job.Result {
 	j, named := t.Job, *t.Job
 	named.Output = cmp.Or(j.Output, m.Name)
-	shown := x.rep.con.Begin(path.Base(named.Output))
-	defer shown.End()
-	ctx = tty.Following(ctx, shown)
-	hooks := x.hooks(ctx, &task{Job: &named, batch: t.batch, number: t.number, pos: t.pos}, shown, nil)
+	hooks := x.begin(ctx, &task{Job: &named, batch: t.batch, number: t.number, pos: t.pos},
+		path.Base(named.Output), nil)
+	defer hooks.shown.End()
+	ctx = hooks.ctx
 	url := j.URL.Redacted()
 	res := &job.Result{URL: url, Op: j.Op, Started: time.Now(), Size: -1}
 	r := x.runner

@@ -123,12 +123,12 @@ func (n *network) recordHosts(proxied func(uri.URI) bool) fetch.Recorder {
 		if j == nil || j.URL.Host() != req.URL.Host() || j.URL.Scheme() != req.URL.Scheme() {
 			return nil
 		}
-		host := hostOf(req.URL)
-		if seen.known(host) || proxied(req.URL) {
+		if seen.known(req.URL.Origin()) || proxied(req.URL) {
 			return nil
 		}
+		host := hostOf(req.URL)
 		return &fetch.Recording{Peer: func(_ int, addr net.Addr, state *tls.ConnectionState) {
-			seen.add(host)
+			seen.add(req.URL.Origin())
 			if ap, err := netip.ParseAddrPort(addr.String()); err == nil {
 				n.hosts.SetAddress(host, ap.Addr().Unmap().String())
 			}

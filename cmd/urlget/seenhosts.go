@@ -1,12 +1,16 @@
 package main
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/urlget/urlget/fetch/uri"
+)
 
 // seenHosts remembers the hosts whose addresses the scheduler knows, so that not every transfer is
 // recorded.
 type seenHosts struct {
 	mu    sync.Mutex
-	hosts map[string]int // number of transfers until the next check
+	hosts map[uri.Origin]int // number of transfers until the next check
 }
 
 const (
@@ -17,7 +21,7 @@ const (
 )
 
 // known reports whether a host needs no check for the next transfer.
-func (m *seenHosts) known(host string) bool {
+func (m *seenHosts) known(host uri.Origin) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	left := m.hosts[host]
@@ -29,11 +33,11 @@ func (m *seenHosts) known(host string) bool {
 	return true
 }
 
-func (m *seenHosts) add(host string) {
+func (m *seenHosts) add(host uri.Origin) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.hosts == nil || len(m.hosts) >= maxSeenHosts {
-		m.hosts = map[string]int{}
+		m.hosts = map[uri.Origin]int{}
 	}
 	m.hosts[host] = seenFor
 }

@@ -102,7 +102,7 @@ func (t *template) parseArgument(g argument) (subject string, j *job.Job, err er
 	} else {
 		subject, err = u.Redacted(), t.checkScheme(u, u.String())
 	}
-	if wrong := (*failure.Usage)(nil); errors.As(err, &wrong) && g.pos != "" {
+	if wrong, ok := errors.AsType[*failure.Usage](err); ok && g.pos != "" {
 		wrong.Hint = lineHint(u, wrong.Hint)
 	}
 	if err != nil {
@@ -185,7 +185,7 @@ func (t *template) lineJob(g argument) (*job.Job, error) {
 // parse parses a URL as the user wrote it and returns its name in messages.
 func (t *template) parse(text string) (subject string, u uri.URI, err error) {
 	u, err = uri.ParseLoose(text)
-	if wrong := (*uri.Error)(nil); errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*uri.Error](err); ok {
 		return wrong.Input, u, &fetch.Error{Code: fetch.ErrURL, Err: errors.New(wrong.Reason),
 			Hint: t.meantForOthers(strings.TrimSpace(text))}
 	}

@@ -14,6 +14,7 @@ import (
 	"path"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -199,14 +200,14 @@ func (l *list) each(retrievable func(string) bool, pass func(argument) bool) err
 	} else if page {
 		return l.links(in, retrievable, pass)
 	}
-	var held *argument // waits for the options below it
+	var held argument // waits for the options below it, if it has a position
 	options := make(map[string][]string)
 	release := func() bool {
-		if held == nil {
+		if held.pos == "" {
 			return true
 		}
-		g := *held
-		held = nil
+		g := held
+		held = argument{}
 		if len(options) > 0 {
 			g.text, g.url = optionJob(&g, options), uri.URI{}
 			clear(options)
@@ -214,7 +215,8 @@ func (l *list) each(retrievable func(string) bool, pass func(argument) bool) err
 		return pass(g)
 	}
 	for line, err := range job.Lines(in) {
-		pos := fmt.Sprintf("%s:%d", l.name, line.Number)
+		var digits [20]byte
+		pos := l.name + ":" + string(strconv.AppendInt(digits[:0], int64(line.Number), 10))
 		line.Text = l.decode(line.Text)
 		if errors.Is(err, job.ErrLongLine) {
 			err = failure.Usagef("%s: %v", pos, err)
@@ -240,7 +242,7 @@ func (l *list) each(retrievable func(string) bool, pass func(argument) bool) err
 			g.url = l.line.Resolve(ref)
 		}
 		if l.file {
-			held = &g
+			held = g
 		} else if !pass(g) {
 			return nil
 		}
@@ -250,11 +252,11 @@ func (l *list) each(retrievable func(string) bool, pass func(argument) bool) err
 }
 
 // checkOption rejects an option of aria2 below the URL of held.
-func (l *list) checkOption(held *argument, name string) error {
+func (l *list) checkOption(held argument, name string) error {
 	switch {
 	case !l.file:
 		return errors.New("options below a URL are read only from files")
-	case held == nil || strings.HasPrefix(held.text, "{"):
+	case held.pos == "" || strings.HasPrefix(held.text, "{"):
 		return errors.New("the option does not follow a URL")
 	case !slices.Contains([]string{"out", "dir", "header", "checksum"}, name):
 		return fmt.Errorf("the option %s is not supported", name)

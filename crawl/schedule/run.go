@@ -123,12 +123,13 @@ func (r *reader) wakeReader() {
 
 func (r *reader) read(ctx context.Context) {
 	defer close(r.ended)
+	room := r.Scheduler.room
 	for r.wait(ctx, func() bool { return r.waiting < r.opts.Waiting }) {
 		r.mu.Lock()
 		before := r.events
 		r.sourceEmpty = false
 		r.mu.Unlock()
-		switch t, err := r.next(ctx, r.Scheduler.room); {
+		switch t, err := r.next(ctx, room); {
 		case err == nil:
 			r.mu.Lock()
 			r.add(t)
