@@ -40,21 +40,25 @@ func parseChecksum(s string) (fetch.Digest, error) {
 
 type sums struct {
 	digester digester // writes to all
-	all      *fetch.DigestVerifier
+	all      fetch.DigestVerifier
 	required fetch.Digest // by Options.Checksum; zero if there is none
 	sha256   bool         // of Options.SHA256
 }
 
 func newSums(opts *Options) (*sums, error) {
-	s := &sums{sha256: opts.SHA256}
+	s := &sums{}
+	return s, s.init(opts)
+}
+
+func (s *sums) init(opts *Options) (err error) {
+	s.sha256 = opts.SHA256
 	if opts.Checksum != "" {
-		var err error
 		if s.required, err = parseChecksum(opts.Checksum); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	s.reset()
-	return s, nil
+	return nil
 }
 
 func (s *sums) active() bool { return s.all.Computes() }
@@ -107,14 +111,14 @@ func (s *sums) wait() { s.digester.wait() }
 // reset forgets what was written, and what was stated about it.
 func (s *sums) reset() {
 	s.wait()
-	s.all = &fetch.DigestVerifier{}
+	s.all = fetch.DigestVerifier{}
 	if s.required.Algorithm != "" {
 		s.all.Add(s.required)
 	}
 	if s.sha256 {
 		s.all.Compute("sha-256")
 	}
-	s.digester.w = s.all
+	s.digester.w = &s.all
 }
 
 // rewind forgets what was written.
@@ -134,10 +138,15 @@ func (s *sums) proof() *fetch.Digest {
 	if d.By = byChecksum; d.Algorithm == "" {
 		d = s.all.Strongest()
 	}
+	return nonzero(d)
+}
+
+// nonzero returns nil for the zero Digest, which then is not on the heap.
+func nonzero(d fetch.Digest) *fetch.Digest {
 	if d.Algorithm == "" {
 		return nil
 	}
-	return &d
+	return &fetch.Digest{Algorithm: d.Algorithm, Sum: d.Sum, By: d.By, Covers: d.Covers}
 }
 
 // hex256 returns the SHA-256 in hexadecimal, or "" if it was not requested.

@@ -92,7 +92,7 @@ func TestDigestDuringTransfer(t *testing.T) {
 						t.Fatal(err)
 					}
 					w := &stingy{room: tt.room}
-					s := &sink{w: w, sums: sums, skip: tt.skip, left: tt.left, count: func(int64) error { return nil }}
+					s := &sink{w: w, sums: sums, skip: tt.skip, left: tt.left, counter: countFunc(func(int64) error { return nil })}
 					source := &chunks{content: content[:tt.length], size: size, err: tt.err}
 					if way == "ReadFrom" {
 						_, err = s.ReadFrom(source)

@@ -77,7 +77,14 @@ func (d *Downloader) Do(ctx context.Context, req *fetch.Request, name string,
 	if opts == nil {
 		opts = &Options{}
 	}
-	sums, err := newSums(opts)
+	x := &struct { // one allocation
+		req      fetch.Request
+		progress progress
+		sums     sums
+		file     toFile
+		transfer transfer
+	}{req: *req, progress: progress{want: -1}}
+	err := x.sums.init(opts)
 	if err == nil && opts.Exists == Resume && (!req.Range.IsZero() || len(req.Ranges) > 0) {
 		err = errors.New("a range cannot be resumed")
 	}
@@ -90,14 +97,13 @@ func (d *Downloader) Do(ctx context.Context, req *fetch.Request, name string,
 	if err != nil {
 		return nil, asError(err, req)
 	}
-	dup := *req
-	p := &progress{want: -1}
 	if name == "" && opts.Exists == Newer {
-		name = d.expected(&dup)
+		name = d.expected(&x.req)
 	}
-	f := newToFile(d, &dup, name, opts, sums, p)
+	f, t := &x.file, &x.transfer
+	f.init(d, &x.req, name, opts, &x.sums, &x.progress)
 	defer f.close()
-	t := newTransfer(d.Client, &dup, opts, sums, p, f, f)
+	t.init(d.Client, &x.req, opts, &x.sums, &x.progress, f, f)
 	if err = f.prepare(ctx); err == nil {
 		err = t.run(ctx)
 	}

@@ -50,6 +50,9 @@ func (t *transfer) open(ctx context.Context) (*fetch.Response, error) {
 }
 
 func (t *transfer) nextRequest() (*fetch.Request, error) {
+	if t.done == 0 && !t.req.Sends() && t.req.Range.IsZero() && t.req.WantDigest == t.wantsDigest() {
+		return t.req, nil // which does not change any more
+	}
 	req := *t.req
 	req.WantDigest = t.wantsDigest()
 	switch {

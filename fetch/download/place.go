@@ -18,7 +18,11 @@ type place struct {
 // newPlace returns the place of file, a path below dir, which is below the root.
 func newPlace(d *Downloader, dir, file string) place {
 	below, name := path.Split(file)
-	return place{d: d, where: path.Join(".", dir, below), requested: name, name: name}
+	where := "."
+	if dir+below != "" {
+		where = path.Join(".", dir, below)
+	}
+	return place{d: d, where: where, requested: name, name: name}
 }
 
 func (p *place) path(name string) string {

@@ -257,7 +257,7 @@ func (s *scheduler) copy(piece *span, resp *fetch.Response, offset, left int64,
 		return err
 	}
 	defer w.Close()
-	out := &sink{w: w, skip: begin - offset, left: left, count: count}
+	out := &sink{w: w, skip: begin - offset, left: left, counter: countFunc(count)}
 	_, err = io.Copy(out, resp.Body)
 	switch missing := s.rest(piece).length(); {
 	case out.err == errComplete:
@@ -432,10 +432,10 @@ func (t *transfer) copyRest(ctx context.Context) error {
 			return err
 		}
 		end := piece[1]
-		out := &sink{w: w, skip: piece[0] - pos, left: -1, count: func(n int64) error {
+		out := &sink{w: w, skip: piece[0] - pos, left: -1, counter: countFunc(func(n int64) error {
 			piece[0] += n
 			return t.count(n)
-		}}
+		})}
 		_, err = io.Copy(out, io.LimitReader(resp.Body, end-pos))
 		w.Close()
 		switch {

@@ -24,12 +24,18 @@ type sink struct {
 	check *comparison // compares the bytes after that; may be nil
 	left  int64       // bytes wanted after that; -1 means all
 	chunk int64       // bytes to move between two progress reports
-	// count is called with the number of bytes written. An error ends the copy.
-	count func(n int64) error
+	counter
 	// err is the error of the destination or of count, or errComplete. Errors of the source are not
 	// stored.
 	err error
 }
+
+// A counter gets the number of bytes written. An error ends the copy.
+type counter interface{ count(n int64) error }
+
+type countFunc func(n int64) error
+
+func (f countFunc) count(n int64) error { return f(n) }
 
 // Chunks moved by the kernel start small and grow until one takes as long as the interval between
 // progress reports.

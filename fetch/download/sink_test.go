@@ -69,7 +69,7 @@ func TestSink(t *testing.T) {
 				}
 				defer f.Close()
 				var counted int64
-				s := &sink{w: f, skip: window.skip, left: window.left, count: func(n int64) error { counted += n; return nil }}
+				s := &sink{w: f, skip: window.skip, left: window.left, counter: countFunc(func(n int64) error { counted += n; return nil })}
 				want := content[window.skip:]
 				if window.left >= 0 {
 					want = want[:window.left]
@@ -117,13 +117,13 @@ func TestSinkSwitchesToFile(t *testing.T) {
 		defer f.Close()
 		d := &lateFile{}
 		moved := int64(0)
-		s := &sink{w: d, left: -1, count: func(n int64) error {
+		s := &sink{w: d, left: -1, counter: countFunc(func(n int64) error {
 			if d.f != nil {
 				moved += n
 			}
 			d.f = f
 			return nil
-		}}
+		})}
 		proven := compared == 0
 		if !proven {
 			s.check = &comparison{existing: bytes.NewReader(content), left: compared, same: func() error { proven = true; return nil }}
@@ -152,7 +152,7 @@ func TestSinkErrors(t *testing.T) {
 	}
 	defer readOnly.Close()
 	for _, r := range []io.Reader{fromTCP(t, make([]byte, 1000), false), plain{bytes.NewReader(make([]byte, 1000))}} {
-		s := &sink{w: readOnly, left: -1, count: count}
+		s := &sink{w: readOnly, left: -1, counter: countFunc(count)}
 		if _, err := s.ReadFrom(r); !errors.Is(err, syscall.EBADF) || !errors.Is(s.err, syscall.EBADF) {
 			t.Errorf("%T to a file that cannot be written: %v, taken for the file's: %v", r, err, s.err)
 		}
@@ -162,12 +162,12 @@ func TestSinkErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer writable.Close()
-	s := &sink{w: writable, left: -1, count: count}
+	s := &sink{w: writable, left: -1, counter: countFunc(count)}
 	if _, err := s.ReadFrom(fromTCP(t, nil, true)); !errors.Is(err, syscall.ECONNRESET) || s.err != nil {
 		t.Errorf("a reset connection: %v, taken for the file's: %v", err, s.err)
 	}
 	stop := errors.New("stop")
-	s = &sink{w: writable, left: -1, count: func(int64) error { return stop }}
+	s = &sink{w: writable, left: -1, counter: countFunc(func(int64) error { return stop })}
 	if _, err := s.ReadFrom(fromTCP(t, make([]byte, 10), false)); err != stop || s.err != stop {
 		t.Errorf("error of the counter: %v, %v", err, s.err)
 	}

@@ -49,12 +49,11 @@ type toFile struct {
 
 var memories = sync.Pool{New: func() any { return new([maxInMemory]byte) }}
 
-func newToFile(d *Downloader, req *fetch.Request, name string, opts *Options, s *sums, p *progress) *toFile {
-	f := &toFile{progress: p, place: newPlace(d, opts.Dir, name), req: req, opts: opts, sums: s}
+func (f *toFile) init(d *Downloader, req *fetch.Request, name string, opts *Options, s *sums, p *progress) {
+	*f = toFile{progress: p, place: newPlace(d, opts.Dir, name), req: req, opts: opts, sums: s}
 	if f.requested == "" {
 		f.name = nameFor(req, nil)
 	}
-	return f
 }
 
 func (f *toFile) close() {

@@ -62,10 +62,10 @@ type transfer struct {
 	client  *fetch.Client
 	req     *fetch.Request
 	opts    *Options
-	retrier *retrier
+	retrier retrier
 	sums    *sums
 	dest    destination
-	out     *sink // writes to dest
+	out     sink // writes to dest
 
 	last        *fetch.Response
 	unmodified  *fetch.Error // the server's "not modified" response, or nil
@@ -80,10 +80,16 @@ type transfer struct {
 
 func newTransfer(c *fetch.Client, req *fetch.Request, opts *Options, s *sums, p *progress,
 	dest destination, w io.Writer) *transfer {
-	t := &transfer{progress: p, client: c, req: req, opts: opts, sums: s, dest: dest,
-		retrier: newRetrier(opts.Retry)}
-	t.out = &sink{w: w, sums: s, left: -1, count: t.count}
+	t := &transfer{}
+	t.init(c, req, opts, s, p, dest, w)
 	return t
+}
+
+func (t *transfer) init(c *fetch.Client, req *fetch.Request, opts *Options, s *sums, p *progress,
+	dest destination, w io.Writer) {
+	t.progress, t.client, t.req, t.opts, t.sums, t.dest = p, c, req, opts, s, dest
+	t.retrier.Policy = opts.Retry.Or(defaultRetry)
+	t.out = sink{w: w, sums: s, left: -1, counter: t}
 }
 
 func (t *transfer) count(n int64) error {
@@ -157,8 +163,11 @@ func (t *transfer) exchange(ctx context.Context) error {
 	if t.missing != nil { // from an earlier run
 		return t.retrieveSegments(ctx, nil, func() {})
 	}
-	respCtx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	respCtx, cancel := ctx, func() {}
+	if t.opts.Segments > 1 || t.opts.Segments == AutoSegments {
+		respCtx, cancel = context.WithCancel(ctx)
+		defer cancel()
+	}
 	resp, err := t.open(respCtx)
 	if resp == nil {
 		return err
@@ -174,7 +183,7 @@ func (t *transfer) exchange(ctx context.Context) error {
 	if t.want >= 0 && t.out.left < 0 {
 		t.out.left = t.want - t.done + 1 // one more, to detect excess
 	}
-	_, err = io.Copy(t.out, resp.Body)
+	_, err = io.Copy(&t.out, resp.Body)
 	t.sums.wait()
 	t.out.check = nil
 	return t.checkEnd(resp, before, err)

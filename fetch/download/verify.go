@@ -68,11 +68,11 @@ func (t *transfer) proof() *fetch.Digest {
 		return d
 	}
 	stated := fetch.StrongestDigest(t.last.Digests)
-	if stated.Algorithm == "" || !t.req.Range.IsZero() || !t.last.Range.IsZero() {
+	if !t.req.Range.IsZero() || !t.last.Range.IsZero() {
 		return nil
 	}
 	if stated.Covers == fetch.CoversEncoded {
 		stated.By += ", encoded"
 	}
-	return &stated
+	return nonzero(stated)
 }
