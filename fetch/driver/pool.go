@@ -93,10 +93,13 @@ func (l *Lease[K, C]) Unbind() bool {
 // connection.
 func (l *Lease[K, C]) Await() (end func(responded bool)) {
 	if l.Reused {
-		return func(bool) {}
+		return ignore
 	}
 	return l.lease.pool.await(l.lease.key)
 }
+
+// ignore is not a function literal, which would be allocated for each call in a generic method.
+func ignore(bool) {}
 
 // Put ends the lease and keeps the connection for others. If its context has ended or it is no
 // longer valid, Put closes it.

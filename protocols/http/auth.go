@@ -122,9 +122,6 @@ func (d *opener) logInUnasked(ctx context.Context, auth []*authenticator) error 
 }
 
 func (a *authenticator) sign(r *http.Request) error {
-	if a.login == nil {
-		return nil
-	}
 	value, err := a.login.authorization(r)
 	if err != nil {
 		return &fetch.Error{Code: fetch.ErrAuth, Err: err}

@@ -25,41 +25,45 @@ const smallBuffer = 16 << 10
 // A responseBody is a body as transferred, before decoding. Reads fail when the context of the
 // exchange is done, or if nothing is received for the idle timeout.
 type responseBody struct {
-	driver     *opener
-	closings   int64 // value of opener.closings when the body began
-	ctx        context.Context
-	cancel     context.CancelCauseFunc
-	src        io.ReadCloser
-	plain      *plainConn // the connection below src, if reads can be diverted; else nil
-	in         *incoming  // nil with HTTP/2
-	http2      bool
-	small      bool // it fits into smallBuffer
-	idle       time.Duration
-	timer      *time.Timer
-	readSince  time.Time         // the start of the last read, if there is an idle timeout
-	clearRetry func(error) error // see target.clearRetry
-	failed     bool
-	closed     atomic.Bool
+	ex        *exchange
+	closings  int64 // value of opener.closings when the body began
+	src       io.ReadCloser
+	plain     *plainConn // the connection below src, if reads can be diverted; else nil
+	http2     bool
+	small     bool // it fits into smallBuffer
+	idle      time.Duration
+	timer     *time.Timer // nil if there is no idle timeout, or if the connection has it
+	readSince time.Time   // the start of the last read, if there is an idle timeout
+	failed    bool
+	closed    atomic.Bool
+	expired   atomic.Bool // the timer has ended the exchange
 }
 
+// newBody returns the body of ex. There can be only one.
 func newBody(ex *exchange) *responseBody {
-	b := &responseBody{
-		driver: ex.driver, closings: ex.driver.closings.Load(), ctx: ex.ctx, cancel: ex.cancel,
-		src: ex.resp.Body, in: ex.in, http2: ex.resp.ProtoMajor == 2,
-		small: ex.resp.ContentLength >= 0 && ex.resp.ContentLength < smallBuffer,
-		idle:  ex.driver.env.Timeouts().Idle, clearRetry: ex.target.clearRetry,
-	}
+	b := &ex.body
+	b.ex, b.closings, b.src = ex, ex.driver.closings.Load(), ex.resp.Body
+	b.http2, b.idle = ex.resp.ProtoMajor == 2, ex.driver.env.Timeouts().Idle
+	b.small = ex.resp.ContentLength >= 0 && ex.resp.ContentLength < smallBuffer
 	if ex.resp.ContentLength >= spliceLeast {
 		b.plain = ex.plain
 	}
-	if b.idle > 0 {
+	switch {
+	case ex.alone.lease != nil && ex.resp.ContentLength >= 0: // each byte is progress
+		if ex.alone.body.exchange != nil {
+			ex.plain.SetIdle(b.idle) // until the connection serves another request
+		}
+	case b.idle > 0:
 		b.timer = time.AfterFunc(b.idle, b.expire)
 		b.timer.Stop()
 	}
 	return b
 }
 
-func (b *responseBody) expire() { b.cancel(b.idleError()) }
+func (b *responseBody) expire() {
+	b.expired.Store(true)
+	b.ex.stop()
+}
 
 func (b *responseBody) idleError() error {
 	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
@@ -67,8 +71,10 @@ func (b *responseBody) idleError() error {
 }
 
 func (b *responseBody) Read(p []byte) (int, error) {
-	if b.timer != nil {
+	if b.idle > 0 {
 		b.readSince = time.Now()
+	}
+	if b.timer != nil {
 		b.timer.Reset(b.idle)
 	}
 	n, err := b.src.Read(p)
@@ -83,7 +89,7 @@ func (b *responseBody) Read(p []byte) (int, error) {
 
 func (b *responseBody) ended(err error) error {
 	if err = b.explain(err); err != io.EOF {
-		err = b.clearRetry(err)
+		err = b.ex.target.clearRetry(err)
 	}
 	b.failed = err != io.EOF
 	return err
@@ -99,6 +105,15 @@ func (b *responseBody) WriteTo(w io.Writer) (int64, error) {
 	if _, file := w.(io.ReaderFrom); file && b.plain != nil {
 		return b.splice(w)
 	}
+	if src, ok := b.src.(*http1Body); ok {
+		if p := src.received(); p != nil {
+			n, err := w.Write(p)
+			if err == nil {
+				src.end()
+			}
+			return int64(n), err
+		}
+	}
 	if b.small {
 		buf := smallBuffers.Get().(*[smallBuffer]byte)
 		defer smallBuffers.Put(buf)
@@ -109,8 +124,26 @@ func (b *responseBody) WriteTo(w io.Writer) (int64, error) {
 	return b.copyTo(w, buf[:])
 }
 
-func (b *responseBody) copyTo(w io.Writer, buf []byte) (int64, error) {
-	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, buf)
+// copyTo is io.CopyBuffer without the methods of w and b that would call it again, or use no buffer.
+func (b *responseBody) copyTo(w io.Writer, buf []byte) (written int64, err error) {
+	for {
+		n, err := b.Read(buf)
+		if n > 0 {
+			m, werr := w.Write(buf[:n])
+			if written += int64(m); werr == nil && m < n {
+				werr = io.ErrShortWrite
+			}
+			if werr != nil {
+				return written, werr
+			}
+		}
+		if err == io.EOF {
+			return written, nil
+		}
+		if err != nil {
+			return written, err
+		}
+	}
 }
 
 func (b *responseBody) explain(err error) error {
@@ -122,17 +155,19 @@ func (b *responseBody) explain(err error) error {
 		netErr net.Error
 	)
 	switch {
-	case b.ctx.Err() != nil:
-		return context.Cause(b.ctx)
+	case b.expired.Load():
+		return b.idleError()
+	case b.ex.ctx.Err() != nil:
+		return context.Cause(b.ex.ctx)
 	case b.closed.Load(): // by another goroutine
 		return fmt.Errorf("%w: %w", context.Canceled, err)
 	case errors.As(err, &own): // from HTTP/3, which classifies its errors
 		return err
 	case isTrailer(err):
 		return io.EOF
-	case err.Error() == longTrailer && b.in.emptyLine():
+	case err.Error() == longTrailer && b.ex.in.emptyLine():
 		return io.EOF // its lines end without CR
-	case err.Error() == longTrailer && b.timer != nil && time.Since(b.readSince) >= b.idle:
+	case err.Error() == longTrailer && b.idle > 0 && time.Since(b.readSince) >= b.idle:
 		return b.idleError() // net/http drops the error of the connection, which has the same timeout
 	case errors.As(err, &netErr), errors.Is(err, net.ErrClosed):
 		return err
@@ -160,9 +195,9 @@ func isTrailer(err error) bool {
 func (b *responseBody) Close() error {
 	b.closed.Store(true)
 	err := b.src.Close()
-	b.cancel(nil)
-	if b.http2 && b.driver.closings.Load() != b.closings {
-		time.AfterFunc(cleanup, b.driver.closeIdle)
+	b.ex.stop()
+	if b.http2 && b.ex.driver.closings.Load() != b.closings {
+		time.AfterFunc(cleanup, b.ex.driver.closeIdle)
 	}
 	return err
 }

@@ -192,7 +192,7 @@ func (l *layer) begin() (err error) {
 func (l *layer) end() error {
 	n, err := io.Copy(io.Discard, l.src)
 	if n > 0 && err == nil {
-		l.owner.src.driver.env.Logger().Info("data after the end of a content coding are ignored",
+		l.owner.src.ex.driver.env.Logger().Info("data after the end of a content coding are ignored",
 			"coding", l.coding, "bytes", n)
 	}
 	l.ended = err == nil

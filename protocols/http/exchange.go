@@ -25,34 +25,35 @@ type exchange struct {
 	target *target
 	sent   *http.Request
 	resp   *http.Response
-	ctx    context.Context // of the response body
-	cancel context.CancelCauseFunc
-	plain  *plainConn // the connection of the response; nil with TLS
-	in     *incoming  // its receiving direction; nil with HTTP/2
+	ctx    context.Context         // of the response body
+	cancel context.CancelCauseFunc // nil if alone is used
+	plain  *plainConn              // the connection of the response; nil with TLS
+	in     *incoming               // its receiving direction; nil with HTTP/2
+
+	// These are parts of most exchanges, in one allocation.
+	request http.Request
+	alone   http1Exchange // of a connection that no other code uses
+	body    responseBody
 }
 
 func (d *opener) send(
 	ctx context.Context, req *fetch.Request, t *target, auth []*authenticator, rec *record,
 ) (*exchange, error) {
-	ex := &exchange{driver: d, req: req, target: t}
-	ex.ctx, ex.cancel = context.WithCancelCause(ctx)
-	w := newWait(ctx, d.env.Timeouts(), t.body != nil && !t.listing, ex.cancel)
-	defer w.end()
-	w.relay = req.Relay
-	sent, err := d.request(w.follow(ex.ctx, rec), req, t, auth)
-	if err != nil {
-		ex.cancel(nil)
+	ex := &exchange{driver: d, req: req, target: t, ctx: ctx}
+	if err := d.request(ctx, &ex.request, req, t, auth); err != nil {
 		return nil, err
 	}
-	if w.upload != nil {
-		w.upload.of(sent)
-	}
 	if rec != nil && rec.exchange.Request != nil {
-		rec.exchange.Request(d.variant(sent, req, auth))
+		rec.exchange.Request(d.variant(&ex.request, req, auth))
 	}
-	ex.sent = rec.follow(sent, t)
-	ex.resp, err = d.roundTripper(ex.sent).RoundTrip(ex.sent)
-	conn := w.end()
+	var conn net.Conn
+	var err error
+	if d.Transport == nil && t.url.Scheme == "http" && ex.request.Body == nil {
+		err = d.http1.send(ex, rec)
+		conn = ex.alone.conn()
+	} else {
+		conn, err = ex.transfer(rec)
+	}
 	ex.plain, _ = conn.(*plainConn)
 	ex.in = incomingOf(conn)
 	if err == nil && d.Transport == nil { // an archive has what a server sent
@@ -62,11 +63,8 @@ func (d *opener) send(
 	}
 	if err != nil {
 		err = failure(ex.ctx, err)
-		ex.cancel(nil)
+		ex.stop()
 		rec.failed()
-		if !w.begun() {
-			t.unsent = true
-		}
 		return nil, err
 	}
 	rec.responded(ex.resp)
@@ -78,6 +76,35 @@ func (d *opener) send(
 		}
 	}
 	return ex, nil
+}
+
+// transfer sends the request with another transport than http1, and returns the connection.
+func (ex *exchange) transfer(rec *record) (net.Conn, error) {
+	d, t, ctx := ex.driver, ex.target, ex.ctx
+	ex.ctx, ex.cancel = context.WithCancelCause(ctx)
+	w := newWait(ctx, d.env.Timeouts(), t.body != nil && !t.listing, ex.cancel)
+	defer w.end()
+	w.relay = ex.req.Relay
+	sent := ex.request.WithContext(w.follow(ex.ctx, rec))
+	if w.upload != nil {
+		w.upload.of(sent)
+	}
+	ex.sent = rec.follow(sent, t)
+	var err error
+	ex.resp, err = d.roundTripper(ex.sent).RoundTrip(ex.sent)
+	if err != nil && !w.begun() {
+		t.unsent = true
+	}
+	return w.end(), err
+}
+
+// stop ends the exchange, if it has not ended.
+func (ex *exchange) stop() {
+	if ex.cancel != nil {
+		ex.cancel(nil)
+	} else if ex.alone.lease != nil {
+		ex.alone.lease.Discard()
+	}
 }
 
 // maxErrorBody limits the bytes read of an error page. They are read for archives, and so that the
@@ -106,11 +133,11 @@ func (ex *exchange) discard() { ex.finish(16 << 10) }
 // half a second. Partial reports whether there was more.
 func (ex *exchange) finish(max int64) (content []byte, partial bool) {
 	const delay = 500 * time.Millisecond
-	stop := time.AfterFunc(delay, func() { ex.cancel(nil) })
+	stop := time.AfterFunc(delay, ex.stop)
 	content, err := io.ReadAll(io.LimitReader(ex.resp.Body, max+1))
 	stop.Stop()
 	ex.resp.Body.Close()
-	ex.cancel(nil)
+	ex.stop()
 	return content[:min(int64(len(content)), max)], err != nil || int64(len(content)) > max
 }
 

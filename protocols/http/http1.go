@@ -11,11 +11,14 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/protocols/internal/httphead"
 )
 
@@ -35,33 +38,37 @@ func newHTTP1(d *opener) *http1 {
 	})}
 }
 
-func (h *http1) canSend(req *http.Request) bool {
-	return req.URL.Scheme == "http" && (req.Body == nil || req.Body == http.NoBody)
-}
-
-func (h *http1) RoundTrip(req *http.Request) (*http.Response, error) {
+// send sends the request of ex and reads the head of the response.
+func (h *http1) send(ex *exchange, rec *record) error {
+	ctx, req := ex.ctx, &ex.request
 	for name, values := range req.Header {
 		if err := httphead.CheckSyntax(name, values); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	ctx, addr := req.Context(), address(req)
+	if rec != nil && rec.exchange.Line != nil {
+		req = req.WithContext(httptrace.WithClientTrace(ctx,
+			&httptrace.ClientTrace{WroteHeaderField: rec.wroteField}))
+	}
+	ex.sent = rec.follow(req, ex.target)
+	addr := address(req)
+	ex.target.unsent = true
 	for {
 		closings := h.driver.closings.Load()
 		lease, err := h.conns.Get(ctx, addr, nil, func(ctx context.Context) (*http1Conn, error) {
 			return h.dial(ctx, addr)
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		x := &http1Exchange{driver: h.driver, closings: closings, lease: lease}
-		resp, err := x.do(req)
-		if err == nil {
-			return resp, nil
+		x := &ex.alone
+		*x = http1Exchange{driver: h.driver, closings: closings, lease: lease}
+		if err = x.do(ex, rec); err == nil {
+			return nil
 		}
 		lease.Discard()
-		if !x.lost || lease.Conn.sent && !isRepeatable(req) || ctx.Err() != nil {
-			return nil, err
+		if !x.lost || lease.Conn.sent && !isRepeatable(ex.sent) || ctx.Err() != nil {
+			return err
 		}
 	}
 }
@@ -126,45 +133,89 @@ type http1Exchange struct {
 	lease    *driver.Lease[string, *http1Conn]
 	lost     bool // the connection was reused and has received nothing
 	keep     bool // the connection can be reused after the response
+	resp     http.Response
+	body     http1Body
 }
 
-func (x *http1Exchange) do(req *http.Request) (*http.Response, error) {
-	c := x.lease.Conn
-	x.lost = x.lease.Reused
-	x.lease.Bind(req.Context())
-	if trace := httptrace.ContextClientTrace(req.Context()); trace != nil && trace.GotConn != nil {
-		trace.GotConn(httptrace.GotConnInfo{Conn: c.plain, Reused: x.lease.Reused})
+// conn returns the connection, or nil.
+func (x *http1Exchange) conn() net.Conn {
+	if x.lease == nil {
+		return nil
 	}
+	return x.lease.Conn.plain
+}
+
+func (x *http1Exchange) do(ex *exchange, rec *record) error {
+	c, req := x.lease.Conn, ex.sent
+	x.lost = x.lease.Reused
+	x.lease.Bind(ex.ctx)
+	timeouts := x.driver.env.Timeouts()
+	c.plain.SetIdle(idleOfConn(timeouts)) // a body may have had another
+	if ex.req.Relay {
+		c.plain.in.keepHead()
+	}
+	if rec != nil {
+		rec.connected(httptrace.GotConnInfo{Conn: c.plain, Reused: x.lease.Reused})
+	}
+	if timeouts.Reply > 0 {
+		c.plain.SetDeadline(time.Now().Add(timeouts.Reply))
+	}
+	ex.target.unsent = false
 	c.left, c.sent = maxHeader, false
 	failed := c.write(req)
 	if failed != nil && (x.lost || !isClosedByPeer(failed)) {
-		return nil, failed
+		return late(failed, timeouts.Reply)
 	}
 	// A server that has not read the complete request may send the reason.
 	end := x.lease.Await()
 	_, err := c.r.Peek(1)
 	end(err == nil)
 	if err != nil {
-		return nil, cmp.Or(failed, err)
+		return late(cmp.Or(failed, err), timeouts.Reply)
 	}
 	x.lost = false
-	resp, err := httphead.ReadResponse(c.r, req)
+	resp, err := x.readHead(req)
 	if err != nil {
-		return nil, err
+		return late(err, timeouts.Reply)
 	}
 	if x.lease.Reused && resp.StatusCode == http.StatusRequestTimeout && resp.Close && isRepeatable(req) {
 		// The server closed the idle connection when this request arrived.
 		x.lost = true
-		return nil, errIdleClosed
+		return errIdleClosed
 	}
-	c.left = math.MaxInt64
+	if c.left = math.MaxInt64; timeouts.Reply > 0 {
+		c.plain.SetDeadline(time.Time{})
+	}
 	x.keep = failed == nil && !resp.Close && !req.Close && resp.StatusCode >= 200
-	if req.Method == http.MethodHead || resp.ContentLength == 0 {
+	if ex.resp = resp; req.Method == http.MethodHead || resp.ContentLength == 0 {
 		x.end()
 	} else {
-		resp.Body = &http1Body{src: resp.Body, exchange: x}
+		x.body.src, x.body.exchange = resp.Body, x
+		resp.Body = &x.body
 	}
-	return resp, nil
+	return nil
+}
+
+// readHead reads the head of a response, in place if it has arrived and is a usual one.
+func (x *http1Exchange) readHead(req *http.Request) (*http.Response, error) {
+	r := x.lease.Conn.r
+	if p, _ := r.Peek(r.Buffered()); req.Method == http.MethodGet {
+		if n := readHead(p, &x.resp); n > 0 {
+			r.Discard(n)
+			x.resp.Request, x.resp.Body, x.body.left = req, http.NoBody, x.resp.ContentLength
+			return &x.resp, nil
+		}
+	}
+	return httphead.ReadResponse(r, req)
+}
+
+// late returns the error for a deadline that has passed before the head of the response.
+func late(err error, limit time.Duration) error {
+	_, idle := errors.AsType[*wire.TimeoutError](err)
+	if limit <= 0 || idle || !errors.Is(err, os.ErrDeadlineExceeded) {
+		return err
+	}
+	return noResponse(limit)
 }
 
 var errIdleClosed = errors.New("the server closed the idle connection")
@@ -184,18 +235,44 @@ func (x *http1Exchange) end() {
 
 // An http1Body is the body of a response. Close before its end closes the connection.
 type http1Body struct {
-	src      io.Reader
+	src      io.Reader // http.NoBody for a body that is read from the connection, with a length
+	left     int64     // of such a body
 	exchange *http1Exchange
 }
 
-func (b *http1Body) Read(p []byte) (int, error) {
-	n, err := b.src.Read(p)
+func (b *http1Body) Read(p []byte) (n int, err error) {
+	if b.left > 0 {
+		n, err = b.exchange.lease.Conn.r.Read(p[:min(int64(len(p)), b.left)])
+		if b.left -= int64(n); b.left == 0 {
+			err = io.EOF
+		} else if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+	} else {
+		n, err = b.src.Read(p)
+	}
 	if err == io.EOF {
 		b.exchange.end()
 	} else if err != nil {
 		b.exchange.lease.Discard()
 	}
 	return n, err
+}
+
+// received returns the rest of a body that has arrived completely, until the call of end.
+func (b *http1Body) received() []byte {
+	r := b.exchange.lease.Conn.r
+	if b.left == 0 || b.left > int64(r.Buffered()) {
+		return nil
+	}
+	p, _ := r.Peek(int(b.left))
+	return p
+}
+
+func (b *http1Body) end() {
+	b.exchange.lease.Conn.r.Discard(int(b.left))
+	b.left = 0
+	b.exchange.end()
 }
 
 func (b *http1Body) Close() error {

@@ -272,34 +272,42 @@ func referer(req *fetch.Request) string {
 	return from.WithoutUserinfo().WithoutFragment().String()
 }
 
-// request returns the HTTP request with cookies and secrets. An unsafe request that another origin
+// request makes the HTTP request with cookies and secrets. An unsafe request that another origin
 // led to is sent without cookies, as browsers do (SameSite).
 func (d *opener) request(
-	ctx context.Context, req *fetch.Request, t *target, auth []*authenticator,
-) (*http.Request, error) {
-	r := (&http.Request{
-		Method: t.method, URL: t.url, Host: t.host, Header: t.header.Clone(),
+	ctx context.Context, r *http.Request, req *fetch.Request, t *target, auth []*authenticator,
+) error {
+	*r = http.Request{
+		Method: t.method, URL: t.url, Host: t.host, Header: t.header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}).WithContext(ctx)
+	}
 	if t.body != nil {
 		r.Body, r.GetBody, r.ContentLength = t.body, req.GetBody, req.ContentLength
 		r.Trailer = http.Header(req.Trailer)
 	}
 	if t.cookies != nil && !req.NoCookies && d.cookies.Load() &&
 		(httphead.IsSafe(t.method) || !d.env.Foreign(ctx)) {
-		cookies.Add(r.Header, d.Jar.Cookies(t.cookies))
+		if list := d.Jar.Cookies(t.cookies); len(list) > 0 {
+			r.Header = t.header.Clone()
+			cookies.Add(r.Header, list)
+		}
 	}
 	for _, a := range auth {
+		if a.login == nil {
+			continue
+		}
+		r.Header = r.Header.Clone()
 		if err := a.sign(r); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if t.listing {
+		r.Header = r.Header.Clone()
 		r.Header["Idempotency-Key"] = []string{} // net/http may send it again, and omits the field
 	}
 	// On a connection that is kept, net/http would send the body of a request that was refused.
 	r.Close = bindsLogin(r.Header) || r.Header.Get("Expect") != ""
-	return r, nil
+	return nil
 }
 
 // perRequest lists the authentication schemes, in lower case, whose logins belong to a request

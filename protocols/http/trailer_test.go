@@ -1,9 +1,9 @@
 package http
 
 import (
-	"context"
 	"errors"
 	"io"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,8 +38,8 @@ func TestStalledTrailerIsNotTheEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				b := &responseBody{ctx: t.Context(), cancel: context.CancelCauseFunc(func(error) {}), src: trailerReader{tt.after},
-					idle: tt.idle, clearRetry: func(err error) error { return err }}
+				ex := &exchange{ctx: t.Context(), cancel: func(error) {}, target: &target{method: http.MethodGet}}
+				b := &responseBody{ex: ex, src: trailerReader{tt.after}, idle: tt.idle}
 				if tt.idle > 0 {
 					b.timer = time.AfterFunc(tt.idle, b.expire)
 				}

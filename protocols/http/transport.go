@@ -43,14 +43,10 @@ func (d *opener) roundTripper(req *http.Request) http.RoundTripper {
 	return overTCP{d}
 }
 
-// overTCP sends requests over HTTP/1.1 or HTTP/2. It uses net/http's Transport for requests that
-// http1 does not take.
+// overTCP sends requests that http1 does not take over HTTP/1.1 or HTTP/2, by net/http's Transport.
 type overTCP struct{ d *opener }
 
 func (t overTCP) RoundTrip(req *http.Request) (*http.Response, error) {
-	if t.d.http1.canSend(req) {
-		return t.d.http1.RoundTrip(req)
-	}
 	return t.d.transport(req).RoundTrip(req)
 }
 

@@ -29,8 +29,8 @@ func (d *opener) Variant(ctx context.Context, req *fetch.Request, withLogin bool
 		}
 		a.login = &login{user: cred.User, password: cred.Password}
 	}
-	r, err := d.request(ctx, req, t, nil)
-	if err != nil {
+	r := &http.Request{}
+	if err := d.request(ctx, r, req, t, nil); err != nil {
 		return nil, err
 	}
 	return d.variant(r, req, auth), nil

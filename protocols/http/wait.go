@@ -135,9 +135,11 @@ func (w *wait) connected(info httptrace.GotConnInfo) {
 	}
 }
 
-func (w *wait) expire() {
-	w.cancel(&fetch.Error{Code: fetch.ErrNetwork, Retry: true,
-		Err: fmt.Errorf("no complete response within %v", w.limit)})
+func (w *wait) expire() { w.cancel(noResponse(w.limit)) }
+
+func noResponse(limit time.Duration) error {
+	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
+		Err: fmt.Errorf("no complete response within %v", limit)}
 }
 
 func (w *wait) end() net.Conn {
