@@ -71,6 +71,7 @@ type guardedBody struct {
 	// pace limits the wait for entries. Bytes that do not complete an entry do not count.
 	pace  *pace.Pace
 	local bool // the driver reads from this machine
+	out   splicingSink
 }
 
 // time returns t, or the zero time if a remote server reports an implausible one.
@@ -205,8 +206,9 @@ func (b *guardedBody) WriteTo(w io.Writer) (int64, error) {
 		}
 		return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, make([]byte, size))
 	}
-	sink := &sink{w: w, body: b, start: b.got}
-	n, err := inner.WriteTo(sink.writer())
+	b.out = splicingSink{sink: sink{w: w, body: b, start: b.got}}
+	sink := &b.out.sink
+	n, err := inner.WriteTo(b.out.writer())
 	b.got = sink.start + n
 	b.rec.count(n)
 	switch {
@@ -353,17 +355,18 @@ func (s *sink) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// writer returns s, with a ReadFrom method if the destination has one. *os.File has one that can
+// writer returns s, only with a ReadFrom method if the destination has one. *os.File has one that can
 // splice.
-func (s *sink) writer() io.Writer {
-	if rf, ok := s.w.(io.ReaderFrom); ok {
-		return &splicingSink{sink: s, rf: rf}
+func (s *splicingSink) writer() io.Writer {
+	var ok bool
+	if s.rf, ok = s.w.(io.ReaderFrom); ok {
+		return s
 	}
-	return s
+	return &s.sink
 }
 
 type splicingSink struct {
-	*sink
+	sink
 	rf io.ReaderFrom
 }
 
@@ -372,7 +375,7 @@ type splicingSink struct {
 func (s *splicingSink) ReadFrom(r io.Reader) (int64, error) {
 	room := s.Room()
 	if lr, ok := r.(*io.LimitedReader); room < 1<<62 && (!ok || lr.N > room) {
-		return io.Copy(struct{ io.Writer }{s.sink}, struct{ io.Reader }{r})
+		return io.Copy(struct{ io.Writer }{&s.sink}, struct{ io.Reader }{r})
 	}
 	n, err := s.rf.ReadFrom(r)
 	s.got += n

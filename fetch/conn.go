@@ -50,6 +50,7 @@ type Conn struct {
 	unannounced bool                                // see EndsUnannounced
 	secured     atomic.Pointer[tls.ConnectionState] // see Secured
 	rec         atomic.Pointer[stream]
+	socket      socketPeek
 }
 
 // A deadline is the earliest of the caller's deadline, the idle timeout, the reply timeout, and the
@@ -150,15 +151,32 @@ func (c *Conn) Bind(ctx context.Context) (release func() bool) {
 		c.kill(context.Cause(ctx))
 		return func() bool { return false }
 	}
-	stop := context.AfterFunc(ctx, func() { c.kill(context.Cause(ctx)) })
-	release = sync.OnceValue(func() bool {
-		c.rec.CompareAndSwap(s, nil)
-		return stop()
-	})
+	b := &binding{conn: c, rec: s}
+	b.stop = context.AfterFunc(ctx, func() { c.kill(context.Cause(ctx)) })
+	release = b.release
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.unbind = release
 	return release
+}
+
+type binding struct {
+	conn *Conn
+	rec  *stream
+	stop func() bool // of context.AfterFunc
+
+	once   sync.Once
+	usable bool
+}
+
+func (b *binding) release() bool {
+	b.once.Do(b.end)
+	return b.usable
+}
+
+func (b *binding) end() {
+	b.conn.rec.CompareAndSwap(b.rec, nil)
+	b.usable = b.stop()
 }
 
 // kill makes all reads and writes fail with cause. It holds the lock while it sets the deadline, so

@@ -4,5 +4,7 @@ package fetch
 
 import "net"
 
+type socketPeek struct{}
+
 // peek returns false: on this system, sockets cannot be polled without waiting.
-func peek(net.Conn) (waits, known bool) { return false, false }
+func (*socketPeek) peek(net.Conn) (waits, known bool) { return false, false }

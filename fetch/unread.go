@@ -22,7 +22,7 @@ func (c *Conn) Unread() bool {
 	if c.cause != nil {
 		return true
 	}
-	waits, known := peek(c.socket())
+	waits, known := c.peek()
 	if waits || known && c.raw == nil {
 		return waits
 	}
@@ -41,16 +41,16 @@ func (c *Conn) Unread() bool {
 func (c *Conn) HasInput() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	waits, _ := peek(c.socket())
+	waits, _ := c.peek()
 	return waits
 }
 
-// socket returns the connection below all layers of c.
-func (c *Conn) socket() net.Conn {
+// peek looks at the socket below all layers of c.
+func (c *Conn) peek() (waits, known bool) {
 	if c.raw != nil {
-		return c.raw.conn
+		return c.raw.socket.peek(c.raw.conn)
 	}
-	return c.conn
+	return c.socket.peek(c.conn)
 }
 
 func hasInput(c net.Conn, until time.Time) bool {

@@ -103,7 +103,7 @@ func TestUnreadInTLS(t *testing.T) {
 	if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	if waits, known := peek(c.raw.conn); waits || !known {
+	if waits, known := c.peek(); waits || !known {
 		t.Fatalf("the socket has more: %t", waits)
 	}
 	if !c.Unread() {
