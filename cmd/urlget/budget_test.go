@@ -31,7 +31,10 @@ func TestWorkAllocatesLittle(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		number, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/p/"))
 		if err != nil {
-			io.WriteString(w, strings.Repeat(r.URL.Path+"\n", 300)) // not the same as another file
+			text := strings.Repeat(r.URL.Path+"\n", 300) // not the same as another file
+			w.Header().Set("Last-Modified", "Mon, 02 Mar 2026 10:00:00 GMT")
+			w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+			io.WriteString(w, text)
 			return
 		}
 		w.Header().Set("Content-Type", "text/html")
@@ -53,11 +56,11 @@ func TestWorkAllocatesLittle(t *testing.T) {
 		args  func(n int) []string
 		limit int
 	}{
-		{"a file of a list", func(int) []string { return []string{"-i", "-"} }, 150},
-		{"a recorded file", func(int) []string { return []string{"-i", "-", "--warc", "x"} }, 270},
+		{"a file of a list", func(int) []string { return []string{"-i", "-"} }, 66},
+		{"a recorded file", func(int) []string { return []string{"-i", "-", "--warc", "x"} }, 181},
 		{"a page of a tree", func(n int) []string {
 			return []string{"-r", "-l", "inf", "-nH", fmt.Sprintf("%s/p/0?%d", site.URL, n-1)}
-		}, 280},
+		}, 214},
 	} {
 		t.Run(tt.unit, func(t *testing.T) {
 			t.Parallel()
