@@ -15,8 +15,8 @@ type socketPeek struct {
 	look         func(fd uintptr)
 }
 
-// peek reports whether the next read from c, always the same socket, would return without waiting, with data, the end
-// of the stream or an error. It does not read anything. Known is false if c is not a socket.
+// peek reports whether the next read from c, always the same socket, would return without waiting, with
+// data, the end of the stream or an error. It does not read anything. Known is false if c is not a socket.
 func (s *socketPeek) peek(c net.Conn) (waits, known bool) {
 	if s.look == nil {
 		socket, ok := c.(syscall.Conn)

@@ -45,7 +45,8 @@ func (r *reporter) progress(j *job.Job, t *tty.Transfer) func(done, total int64)
 	switch {
 	case r.opts.Report.Progress == flags.ProgressJSON && !r.opts.Report.Quiet && r.events == nil:
 		w := render.NewEventWriter(r.con)
-		return r.progressEvents(j, func(ev render.Event) { w.Write(ev) }) // an error: the reader closed the pipe
+		// An error means that the reader closed the pipe.
+		return r.progressEvents(j, func(ev render.Event) { w.Write(ev) })
 	case r.events != nil:
 		return r.progressEvents(j, r.emit)
 	case t == nil:

@@ -66,7 +66,8 @@ func hint(e *fetch.Error) string {
 		return use + strings.TrimPrefix(e.Hint, "set the gateway in the options")
 	case fetch.ReasonForm:
 		use := "use --form 'NAME=VALUE' to fill it in"
-		if form, ok := errors.AsType[*fetch.FormError](e); ok && slices.ContainsFunc(form.Form.Fields, isFile) {
+		form, ok := errors.AsType[*fetch.FormError](e)
+		if ok && slices.ContainsFunc(form.Form.Fields, isFile) {
 			use += ", or --form-file 'NAME=FILE' to send a file"
 		}
 		return use + strings.TrimPrefix(e.Hint, "answer it")

@@ -18,17 +18,17 @@ type ceiling struct{ lines, names int }
 // ceilings are the sizes of the rooms when they were last made smaller, rounded up. A commit that raises
 // one says why. A folder belongs to the longest matching room.
 var ceilings = map[string]ceiling{
-	"cmd/urlget":             {16300, 0},
-	"serve":                  {7150, 11},
-	"archive":                {10550, 69},
-	"crawl":                  {7600, 57},
-	"protocols":              {41550, 142},
-	"fetch":                  {22550, 287},
+	"cmd/urlget":             {15950, 0},
+	"serve":                  {7100, 11},
+	"archive":                {10500, 69},
+	"crawl":                  {7550, 56},
+	"protocols":              {40800, 142},
+	"fetch":                  {22500, 287},
 	"fetch/driver":           {2250, 44},
 	"fetch/uri":              {3100, 40},
 	"fetch/download":         {6150, 31},
 	"internal":               {11400, 0},
-	"queue":                  {9400, 70},
+	"queue":                  {9550, 70},
 	"queue/cmd/urlget-queue": {3750, 0},
 }
 
