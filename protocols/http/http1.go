@@ -164,19 +164,19 @@ func (x *http1Exchange) do(ex *exchange, rec *record) error {
 	c.left, c.sent = maxHeader, false
 	failed := c.write(req)
 	if failed != nil && (x.lost || !isClosedByPeer(failed)) {
-		return late(failed, timeouts.Reply)
+		return x.late(failed, timeouts.Reply)
 	}
 	// A server that has not read the complete request may send the reason.
 	end := x.lease.Await()
 	_, err := c.r.Peek(1)
 	end(err == nil)
 	if err != nil {
-		return late(cmp.Or(failed, err), timeouts.Reply)
+		return x.late(cmp.Or(failed, err), timeouts.Reply)
 	}
 	x.lost = false
-	resp, err := x.readHead(req)
+	resp, err := x.readHead(ex.ctx, req)
 	if err != nil {
-		return late(err, timeouts.Reply)
+		return x.late(err, timeouts.Reply)
 	}
 	if x.lease.Reused && resp.StatusCode == http.StatusRequestTimeout && resp.Close && isRepeatable(req) {
 		// The server closed the idle connection when this request arrived.
@@ -197,7 +197,7 @@ func (x *http1Exchange) do(ex *exchange, rec *record) error {
 }
 
 // readHead reads the head of a response, in place if it has arrived and is a usual one.
-func (x *http1Exchange) readHead(req *http.Request) (*http.Response, error) {
+func (x *http1Exchange) readHead(ctx context.Context, req *http.Request) (*http.Response, error) {
 	r := x.lease.Conn.r
 	if p, _ := r.Peek(r.Buffered()); req.Method == http.MethodGet {
 		if n := readHead(p, &x.resp); n > 0 {
@@ -206,16 +206,21 @@ func (x *http1Exchange) readHead(req *http.Request) (*http.Response, error) {
 			return &x.resp, nil
 		}
 	}
-	return httphead.ReadResponse(r, req)
+	return httphead.ReadResponse(r, req.WithContext(ctx)) // with the caller's trace
 }
 
-// late returns the error for a deadline that has passed before the head of the response.
-func late(err error, limit time.Duration) error {
+// late returns the error for a wait that ended before the head of the response. After a timeout, another
+// connection would take as long.
+func (x *http1Exchange) late(err error, limit time.Duration) error {
 	_, idle := errors.AsType[*wire.TimeoutError](err)
-	if limit <= 0 || idle || !errors.Is(err, os.ErrDeadlineExceeded) {
-		return err
+	switch {
+	case idle:
+		x.lost = false
+	case limit > 0 && errors.Is(err, os.ErrDeadlineExceeded):
+		x.lost = false
+		return noResponse(limit)
 	}
-	return noResponse(limit)
+	return err
 }
 
 var errIdleClosed = errors.New("the server closed the idle connection")

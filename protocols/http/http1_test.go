@@ -229,3 +229,27 @@ func TestDataAfterResponse(t *testing.T) {
 		}
 	}
 }
+
+// TestOneWaitForASilentServer uses a connection whose server has become silent. Each further connection
+// would take as long.
+func TestOneWaitForASilentServer(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	u := serveConns(t, func(conn net.Conn) {
+		r := bufio.NewReader(conn)
+		for {
+			if _, err := http.ReadRequest(r); err != nil {
+				return
+			}
+			if asked.Add(1) == 1 {
+				io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab")
+			}
+		}
+	})
+	c := newClient(t, &fetch.Options{Timeouts: fetch.Timeouts{Reply: time.Second}}, urlhttp.Options{})
+	drive.Gets(t, c, u+"/", "ab")
+	drive.Fails(t, c, u+"/", fetch.ErrNetwork)
+	if asked.Load() != 2 {
+		t.Errorf("%d requests, want 2", asked.Load())
+	}
+}
