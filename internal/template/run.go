@@ -9,10 +9,6 @@ import (
 	"text/template/parse"
 )
 
-// functions holds the functions that templates may call, which are those of text/template. The parser
-// needs only the names.
-var functions = map[string]any{"eq": true, "not": true, "or": true, "slice": true}
-
 func (s *Set) walk(w io.Writer, node parse.Node, dot reflect.Value) error {
 	switch n := node.(type) {
 	case *parse.ListNode:
