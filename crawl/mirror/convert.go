@@ -1,8 +1,10 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"mime"
@@ -13,6 +15,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/uri"
+	"golang.org/x/sync/errgroup"
 )
 
 // backup is the suffix of the unconverted original of a converted page.
@@ -38,28 +41,38 @@ func (m *mirror) markForConversion(v *memo, isPage bool) {
 	}
 }
 
+// maxConversions limits the pages that are converted at once. Most of the time is the wait for the disk.
+const maxConversions = 16
+
 func (m *mirror) convert(ctx context.Context) error {
+	group, working := errgroup.WithContext(ctx)
+	temps := make(chan string, maxConversions) // names of temporary files
+	for i := range maxConversions {
+		temps <- fmt.Sprintf(".urlget-convert-%d.new", i)
+	}
 	for key, b := range m.state.Visited() {
 		v := readMemo(b)
 		if !v.Page || v.Path == "" || v.Shared != "" {
 			continue
 		}
-		if err := fetch.ContextError(ctx); err != nil {
-			return err
-		}
 		u, err := uri.Parse(key)
 		if err != nil {
 			continue
 		}
-		if err := m.convertPage(v.base(u), v); err != nil {
-			return err
+		temp := <-temps
+		if working.Err() != nil {
+			break
 		}
+		group.Go(func() error {
+			defer func() { temps <- temp }()
+			return m.convertPage(v.base(u), v, path.Join(path.Dir(v.Path), temp))
+		})
 	}
-	return nil
+	return cmp.Or(group.Wait(), fetch.ContextError(ctx))
 }
 
 // convertPage writes the converted page to a temporary file and renames it.
-func (m *mirror) convertPage(base uri.URI, v memo) error {
+func (m *mirror) convertPage(base uri.URI, v memo, temp string) error {
 	root := m.d.Root
 	source := m.originalOf(v)
 	if source == "" {
@@ -83,7 +96,6 @@ func (m *mirror) convertPage(base uri.URI, v memo) error {
 	if source == v.Path && !v.describes(info) {
 		return nil // converted by an earlier run and not retrieved in this one, or changed by the user
 	}
-	temp := path.Join(path.Dir(v.Path), ".urlget-convert.new")
 	err = m.writeNew(temp, info.Mode().Perm(), func(w io.Writer) error { return m.rewrite(w, in, base, v) })
 	if err == nil && m.Originals && source == v.Path {
 		err = root.Link(v.Path, v.Path+backup)

@@ -124,7 +124,7 @@ var layers = []layer{
 		{packages: "crawl/schedule", imports: []string{"fetch", "fetch/uri", "fetch/retry"}},
 		{packages: "crawl", imports: []string{"fetch", "fetch/uri", "fetch/retry", "fetch/links", "crawl/robots", "crawl/schedule"}, modules: []string{"go.etcd.io/bbolt"}},
 		{packages: "crawl/mirror", imports: []string{"fetch", "fetch/uri", "fetch/retry", "fetch/links", "fetch/download", "fetch/job",
-			"crawl"}},
+			"crawl"}, modules: []string{"golang.org/x/sync"}},
 		{packages: "queue/internal/artefact", imports: []string{"fetch"}},
 		{packages: "queue", imports: []string{"queue/internal/artefact", "fetch", "fetch/driver/wire", "fetch/uri", "fetch/retry", "fetch/links", "crawl/robots", "fetch/job",
 			"crawl/schedule", "crawl", "internal/filelock", "internal/unnamed"}},
