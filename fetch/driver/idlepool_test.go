@@ -368,21 +368,25 @@ func TestTimerOutlivesTheUseOfAConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, idleOptions[string, *fake]{MaxIdle: 4, IdleTimeout: time.Minute})
+		current := func() *time.Timer {
+			r.pool.mu.Lock()
+			defer r.pool.mu.Unlock()
+			return r.pool.timer
+		}
 		r.get("k").Put()
-		timer := r.pool.timer
+		timer := current()
 		if timer == nil {
 			t.Fatal("no timer")
 		}
 		l := r.get("k")
-		if r.pool.timer != timer {
+		if current() != timer {
 			t.Error("the timer was stopped for the time of a request")
 		}
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if r.pool.mu.Lock(); r.pool.timer != nil {
+		if current() != nil {
 			t.Error("the timer runs on though nothing is idle")
 		}
-		r.pool.mu.Unlock()
 		l.Put()
 		r.check(0)
 		r.pool.CloseIdle()
