@@ -19,6 +19,9 @@ type WalkOptions struct {
 	// Enter reports whether to read a member that is a listing. If Enter is nil, the walk reads
 	// listings of the same origin as the first, because menus may lead anywhere.
 	Enter func(*Member) bool
+	// List requests a listing. If List is nil, the walk uses Client.Do. The method List of a links.Lister
+	// also reads index pages of the web.
+	List func(context.Context, *Request) (*Response, error)
 }
 
 // A Member is an entry of one of the listings of a walk.
@@ -55,6 +58,9 @@ func (c *Client) Walk(ctx context.Context, rawURL string, opts *WalkOptions) ite
 		w := &walk{client: c, ctx: ctx, yield: yield, seen: make(map[uri.URI]bool)}
 		if opts != nil {
 			w.opts = *opts
+		}
+		if w.opts.List == nil {
+			w.opts.List = c.Do
 		}
 		if w.opts.MaxDepth <= 0 {
 			w.opts.MaxDepth = 100
@@ -93,7 +99,7 @@ func (w *walk) read(dir *Member) bool {
 
 // members yields the members of a listing. It returns the listings among them that are to be read.
 func (w *walk) members(dir *Member) (below []*Member, ok bool) {
-	resp, err := w.client.Do(w.ctx, &Request{URL: dir.URL, Op: OpList, From: dir.From})
+	resp, err := w.opts.List(w.ctx, &Request{URL: dir.URL, Op: OpList, From: dir.From})
 	if err != nil {
 		return nil, w.yieldError(dir, err)
 	}

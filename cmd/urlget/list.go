@@ -19,6 +19,7 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/render"
 )
@@ -126,7 +127,8 @@ func (r *reporter) printEntries(u uri.URI, entries iter.Seq2[fetch.Entry, error]
 // continues.
 func listTree(ctx context.Context, client *fetch.Client, rep *reporter, j *job.Job) error {
 	begun, count := time.Now(), int64(0)
-	next, stop := iter.Pull2(client.Walk(ctx, j.URL.String(), nil))
+	next, stop := iter.Pull2(client.Walk(ctx, j.URL.String(),
+		&fetch.WalkOptions{List: (&links.Lister{Client: client}).List}))
 	defer stop()
 	m, err, ok := next()
 	for first := true; ok; first = false {

@@ -23,7 +23,8 @@ import (
 // For schemes with hierarchical paths, such as file, ftp and http, the URL of a name is the root
 // joined with the name by [uri.URI.JoinPath]. For other schemes, such as gopher, it is the URL in the
 // listing, if that has the origin of the root. The FS reads and caches the listings on the way to
-// it. If a server does not provide listings, as in HTTP, files can be opened but directories cannot.
+// it. If a server does not provide listings, as most of HTTP do not, files can be opened, but directories
+// only after a call of [FS.ListWith].
 //
 // The members of directories have a method Entry() fetch.Entry, which needs no request.
 //
@@ -33,6 +34,8 @@ type FS struct {
 	ctx    context.Context
 	client *fetch.Client
 	root   uri.URI
+	list   func(context.Context, *fetch.Request) (*fetch.Response, error)
+	pages  bool // list may read pages
 	err    error
 
 	// listed is true if the URLs of names are found in listings. Otherwise listings show which names
@@ -55,8 +58,17 @@ const (
 // malformed, every call returns an error.
 func New(ctx context.Context, c *fetch.Client, rawURL string) *FS {
 	root, err := uri.Parse(rawURL)
-	return &FS{ctx: ctx, client: c, root: root, err: err, listed: !hasPaths(root),
+	return &FS{ctx: ctx, client: c, list: c.Do, root: root, err: err, listed: !hasPaths(root),
 		dirs: make(map[string]map[string]fetch.Entry)}
+}
+
+// ListWith makes the FS request listings by list, such as the method List of a links.Lister, which also
+// reads pages of the web. The members of a directory are then the links of its page that are directly
+// below it, under the names in their URLs; those that end with a slash are directories. It returns f, and
+// must be called before any other method.
+func (f *FS) ListWith(list func(context.Context, *fetch.Request) (*fetch.Response, error)) *FS {
+	f.list, f.pages = list, true
+	return f
 }
 
 // Open implements fs.FS. If name cannot be opened as a file, it is tried as a directory.
@@ -89,7 +101,7 @@ func (f *FS) open(op, name string) (*fetch.Resource, error) {
 		return nil, &fs.PathError{Op: op, Path: name, Err: errDir}
 	}
 	r, err := f.client.Open(f.ctx, p.request())
-	if err == nil && r.Meta().Kind == fetch.KindListing {
+	if err == nil && (r.Meta().Kind == fetch.KindListing || f.isPage(r.URL(), p)) {
 		r.Close()
 		err = errDir
 	}
@@ -97,6 +109,11 @@ func (f *FS) open(op, name string) (*fetch.Resource, error) {
 		return nil, &fs.PathError{Op: op, Path: name, Err: err}
 	}
 	return r, nil
+}
+
+// isPage reports whether a request for a place was redirected to the page of a directory.
+func (f *FS) isPage(u uri.URI, p place) bool {
+	return f.pages && !f.listed && u.IsDirectory() && !p.url.IsDirectory()
 }
 
 // mayBeDir reports whether a name that could not be opened as a file may be a directory.
@@ -135,7 +152,7 @@ func (f *FS) Stat(name string) (fs.FileInfo, error) {
 	}
 	resp, err := f.client.Stat(f.ctx, p.request())
 	switch {
-	case err == nil && resp.Kind != fetch.KindListing && !p.isDir:
+	case err == nil && resp.Kind != fetch.KindListing && !p.isDir && !f.isPage(resp.URL, p):
 		size := resp.Size
 		if size < 0 {
 			if size, err = f.measure(name); err != nil {

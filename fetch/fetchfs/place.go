@@ -92,7 +92,7 @@ func (f *FS) members(op, name string) (map[string]fetch.Entry, time.Time, error)
 	}
 	req := p.request()
 	req.Op = fetch.OpList
-	resp, err := f.client.Do(f.ctx, req)
+	resp, err := f.list(f.ctx, req)
 	if err != nil {
 		return fail(err)
 	}
@@ -104,10 +104,14 @@ func (f *FS) members(op, name string) (map[string]fetch.Entry, time.Time, error)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
+	page := resp.URL.Resolve(uri.MustParse("./"))
 	members := make(map[string]fetch.Entry)
 	for e, err := range resp.Entries {
 		if err != nil {
 			return fail(err)
+		}
+		if resp.Kind != fetch.KindListing {
+			e = linkBelow(page, e)
 		}
 		base := strings.TrimSuffix(e.Name, "/")
 		if _, twice := members[base]; !twice && f.isMember(e, base) && !above[e.URL.Normalize()] {
@@ -116,6 +120,25 @@ func (f *FS) members(op, name string) (map[string]fetch.Entry, time.Time, error)
 	}
 	f.cacheListing(name, members)
 	return members, resp.ModTime, nil
+}
+
+// linkBelow returns a link of a page as an entry of the directory dir. The name is "" if that joined with
+// dir is not the link.
+func linkBelow(dir uri.URI, e fetch.Entry) fetch.Entry {
+	e.Name, e.Kind = "", fetch.EntryObject
+	segments := strings.TrimSuffix(e.URL.Path(), "/")
+	name, err := uri.Unescape(segments[strings.LastIndexByte(segments, '/')+1:])
+	if err != nil || e.URL.IsZero() {
+		return e
+	}
+	elem := []string{name}
+	if e.URL.IsDirectory() {
+		e.Kind, elem = fetch.EntryListing, append(elem, "/")
+	}
+	if u, err := dir.JoinPath(elem...); err == nil && u.Normalize() == e.URL.WithoutFragment().Normalize() {
+		e.Name = name
+	}
+	return e
 }
 
 // above returns the listings on the way to a directory, including itself. Links back to them are

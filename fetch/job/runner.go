@@ -160,140 +160,39 @@ func (u *run) stat(ctx context.Context, req *fetch.Request) error {
 }
 
 func (u *run) list(ctx context.Context, req *fetch.Request) error {
-	once := u.listOnce
-	if u.client.Traits(req.URL).HTML && req.URL.IsDirectory() {
-		once = u.listPage
-	}
 	var hookErr error // the error of a hook, which is not retried
-	err := u.retry(ctx, func() (err error) {
-		hookErr, err = once(ctx, *req)
-		return err
+	err := u.retry(ctx, func() error {
+		hookErr = nil
+		l := &links.Lister{Client: u.client, Response: func(resp *fetch.Response) error {
+			hookErr = u.recordResponse(resp)
+			return hookErr
+		}}
+		resp, err := l.List(ctx, req)
+		switch {
+		case hookErr != nil:
+			return nil
+		case err != nil:
+			return err
+		}
+		defer resp.Body.Close()
+		hookErr = u.listing(resp)
+		return nil
 	})
 	return cmp.Or(err, hookErr)
 }
 
-func (u *run) listOnce(ctx context.Context, req fetch.Request) (hookErr, err error) {
-	resp, noListing, err := u.members(ctx, req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	if hookErr = u.recordResponse(resp); hookErr != nil {
-		return hookErr, nil
-	}
-	if noListing != nil {
-		var ok bool
-		if resp.Entries, ok = links.Entries(resp, ""); !ok {
-			return nil, isFile(noListing, resp)
-		}
-	}
-	return u.readListing(resp)
-}
-
-func (u *run) readListing(resp *fetch.Response) (hookErr, err error) {
-	stop, _, err := begin(resp)
-	if err != nil {
-		return nil, err
-	}
-	defer stop()
-	return u.listing(resp), nil
-}
-
-// listPage lists the links of a page. It requests a listing only if there are none, because few servers of
-// pages have listings.
-func (u *run) listPage(ctx context.Context, req fetch.Request) (hookErr, err error) {
-	get := req
-	get.Op = fetch.OpGet
-	page, pageErr := u.client.Do(ctx, &get)
-	if pageErr != nil && !mayHaveListing(pageErr) {
-		return nil, pageErr
-	}
-	if pageErr == nil {
-		defer page.Body.Close()
-		if hookErr = u.recordResponse(page); hookErr != nil {
-			return hookErr, nil
-		}
-		page.Entries, _ = links.Entries(page, "")
-		stop, found, err := begin(page)
-		if err != nil {
-			return nil, err
-		}
-		defer stop()
-		if found {
-			return u.listing(page), nil
-		}
-	}
-	resp, err := u.client.Do(ctx, &req)
-	switch {
-	case err == nil:
-		defer resp.Body.Close()
-		if hookErr = u.recordResponse(resp); hookErr != nil {
-			return hookErr, nil
-		}
-		return u.readListing(resp)
-	case !errors.Is(err, errors.ErrUnsupported):
-		return nil, err
-	case pageErr != nil:
-		return nil, pageErr
-	case page.Entries == nil:
-		return nil, isFile(err, page)
-	}
-	return u.listing(page), nil
-}
-
-// mayHaveListing reports whether a server that does not send a page may still list a directory.
-func mayHaveListing(err error) bool {
-	switch fetch.CodeOf(err) {
-	case fetch.ErrRefused, fetch.ErrNotFound, fetch.ErrServer:
-		_, transient := fetch.Transient(err)
-		return !transient
-	}
-	return false
-}
-
-// members requests a listing. If there is none, the response is a document, and noListing is the
-// error for it. Documents of some types have links.
-func (u *run) members(ctx context.Context, req fetch.Request) (resp *fetch.Response, noListing, err error) {
-	resp, err = u.client.Do(ctx, &req)
-	if errors.Is(err, errors.ErrUnsupported) {
-		noListing, req.Op = err, fetch.OpGet
-		resp, err = u.client.Do(ctx, &req)
-		if code := fetch.CodeOf(err); code == fetch.ErrInteractive || code == fetch.ErrNotRetrievable {
-			err = noListing
-		}
-	}
-	if err == nil && noListing == nil && resp.Entries == nil {
-		resp.Body.Close()
-		err = u.fail("list", fetch.ErrNotRetrievable, fmt.Errorf("%s, not a listing", resp.Kind))
-	}
-	return resp, noListing, err
-}
-
-// isFile returns the error for a listing of a document without links. It keeps the class and the
-// hint of noListing.
-func isFile(noListing error, resp *fetch.Response) error {
-	e, ok := errors.AsType[*fetch.Error](noListing)
-	if !ok {
-		return noListing
-	}
-	dup := *e
-	dup.Err = fmt.Errorf("it is a file, not a directory: %s", resp.URL.Redacted())
-	return &dup
-}
-
 // begin reads the first entry of a listing, so that a failure before it can be retried. The caller
 // must call stop when the entries are no longer needed.
-func begin(resp *fetch.Response) (stop func(), found bool, err error) {
+func begin(resp *fetch.Response) (stop func(), err error) {
 	if resp.Entries == nil {
-		return func() {}, false, nil
+		return func() {}, nil
 	}
 	next, stop := iter.Pull2(resp.Entries)
 	first, err, ok := next()
 	if err != nil {
 		stop()
-		return nil, false, err
+		return nil, err
 	}
-	found = ok
 	resp.Entries = func(yield func(fetch.Entry, error) bool) {
 		var err error
 		for e := first; ok; e, err, ok = next() {
@@ -302,7 +201,7 @@ func begin(resp *fetch.Response) (stop func(), found bool, err error) {
 			}
 		}
 	}
-	return stop, found, nil
+	return stop, nil
 }
 
 // listing passes resp to the hook or, without a hook, counts its entries.
@@ -402,7 +301,7 @@ func (u *run) follow(ctx context.Context, resp *fetch.Response) error {
 	if !pattern && u.Listing == nil {
 		return nil
 	}
-	stop, _, err := begin(resp)
+	stop, err := begin(resp)
 	if err != nil {
 		return download.Again(err)
 	}

@@ -10,11 +10,13 @@ import (
 
 // Servers generate index pages for directories without a page of their own. Those of Apache httpd,
 // nginx and lighttpd have the title "Index of" and a path. After each link they show the
-// modification time and the size of the file, as preformatted text or in the cells of a table.
+// modification time and the size of the file, as preformatted text or in the cells of a table. The server of
+// Python shows only links.
 
 const (
-	indexTitle = "Index of "
-	maxRow     = 256 // bytes of text after a link
+	indexTitle  = "Index of "
+	pythonTitle = "Directory listing for " // of http.server
+	maxRow      = 256                      // bytes of text after a link
 )
 
 type row struct {
@@ -37,17 +39,26 @@ func (p *page) flush() {
 		return
 	}
 	e := p.row.entry
-	if at, size, ok := readRow(p.row.text); ok && p.below(e) {
+	name, isDir := p.below(e)
+	if at, size, ok := readRow(p.row.text); ok && name != "" && !isDir {
 		e.ModTime, e.Size = at, size
+	}
+	if p.dirs && name != "" && isDir {
+		e.Kind = fetch.EntryListing
 	}
 	p.row = nil
 	p.emit(e)
 }
 
-func (p *page) below(e fetch.Entry) bool {
+// below returns the last segment of a URL directly below that of the page, as written, or "".
+func (p *page) below(e fetch.Entry) (name string, isDir bool) {
 	dir, _, _ := strings.Cut(p.base.WithoutFragment().String(), "?")
 	name, ok := strings.CutPrefix(e.URL.String(), dir[:strings.LastIndexByte(dir, '/')+1])
-	return ok && name != "" && !strings.ContainsAny(name, "/?#")
+	name, isDir = strings.CutSuffix(name, "/")
+	if !ok || strings.ContainsAny(name, "/?#") {
+		return "", false
+	}
+	return name, isDir
 }
 
 // rowTimes lists the time layouts of the servers. They have no time zone; most use the local one.

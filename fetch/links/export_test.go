@@ -12,7 +12,9 @@ var (
 	// ReadXML is XML with a different limit.
 	ReadXML = readXML
 
-	HTML = func(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] { return readHTML(r, "", base, nil) }
+	HTML = func(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
+		return readHTML(r, "", base, nil, false)
+	}
 
 	CSS     = styleSheet
 	URIList = uriList

@@ -20,10 +20,12 @@ const maxFrames = 4
 const frameType = "text/html; charset=utf-8"
 
 // readHTML yields the links of a page in the order in which they end. The content type may name the
-// encoding.
-func readHTML(r io.Reader, contentType string, base uri.URI, a *Anchors) iter.Seq2[fetch.Entry, error] {
+// encoding. If dirs is set, the subdirectories in the index of a directory are of kind fetch.EntryListing.
+func readHTML(
+	r io.Reader, contentType string, base uri.URI, a *Anchors, dirs bool,
+) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
-		p := &page{markup: newMarkup(r, contentType), base: base, anchors: a, yield: yield}
+		p := &page{markup: newMarkup(r, contentType), base: base, anchors: a, dirs: dirs, yield: yield}
 		defer p.release()
 		p.readsIDs = a != nil
 		if a != nil {
@@ -42,6 +44,7 @@ type page struct {
 	titles   bool        // the next text is the title
 	scripts  string      // the next text is a script of this type; or ""
 	index    bool        // the page is the index of a directory
+	dirs     bool        // subdirectories in an index are listings
 	spans    []span      // of the current tag; its memory is used again
 	open     bool        // an anchor is open
 	anchor   fetch.Entry // the open anchor
@@ -106,8 +109,10 @@ func (p *page) text(text []byte) {
 		}
 		return
 	}
-	if p.titles && bytes.HasPrefix(bytes.TrimSpace(text), []byte(indexTitle)) {
-		p.index = true
+	if p.titles {
+		title := bytes.TrimSpace(text)
+		p.index = p.index || bytes.HasPrefix(title, []byte(indexTitle)) ||
+			bytes.HasPrefix(title, []byte(pythonTitle))
 	}
 	if p.row != nil && !p.open && len(p.row.text) < maxRow {
 		p.row.text += " " + string(text[:min(len(text), maxRow)])

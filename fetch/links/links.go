@@ -31,7 +31,7 @@ func EntriesAndAnchors(resp *fetch.Response, rel string, a *Anchors) (iter.Seq2[
 		return resp.Entries, true
 	}
 	contentType, body := Sniff(resp.Body, resp.ContentType, rel)
-	return read(body, contentType, resp.URL, a)
+	return read(body, contentType, resp.URL, a, false)
 }
 
 // Read returns the links of a document whose URL is base: an HTML page, an SVG file, a style sheet,
@@ -56,19 +56,21 @@ func EntriesAndAnchors(resp *fetch.Response, rel string, a *Anchors) (iter.Seq2[
 // is the time on the page, read as UTC. Size is the size on the page, or -1 if it is rounded. Links
 // to the same directory in another order are omitted.
 func Read(r io.Reader, contentType string, base uri.URI) (iter.Seq2[fetch.Entry, error], bool) {
-	return read(r, contentType, base, nil)
+	return read(r, contentType, base, nil, false)
 }
 
-func read(r io.Reader, contentType string, base uri.URI, a *Anchors) (iter.Seq2[fetch.Entry, error], bool) {
+func read(
+	r io.Reader, contentType string, base uri.URI, a *Anchors, dirs bool,
+) (iter.Seq2[fetch.Entry, error], bool) {
 	mediaType, _, err := mime.ParseMediaType(contentType)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
 		return nil, false
 	}
 	switch mediaType {
 	case "text/html", "application/xhtml+xml":
-		return readHTML(r, contentType, base, a), true
+		return readHTML(r, contentType, base, a, dirs), true
 	case "image/svg+xml":
-		return readHTML(r, contentType, base, nil), true
+		return readHTML(r, contentType, base, nil, false), true
 	case "text/css":
 		return styleSheet(r, base), true
 	case manifestType:

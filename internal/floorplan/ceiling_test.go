@@ -23,7 +23,7 @@ var ceilings = map[string]ceiling{
 	"archive":                {10500, 69},
 	"crawl":                  {7550, 56},
 	"protocols":              {40800, 142},
-	"fetch":                  {22500, 287},
+	"fetch":                  {22650, 288},
 	"fetch/driver":           {2250, 44},
 	"fetch/uri":              {3100, 40},
 	"fetch/download":         {6150, 31},

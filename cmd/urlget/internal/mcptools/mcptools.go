@@ -162,20 +162,35 @@ func sourceOf(resp *fetch.Response) source {
 }
 
 func (t *tools) do(ctx context.Context, op fetch.Op, rawURL string) (uri.URI, *fetch.Response, error) {
+	u, err := parse(op, rawURL)
+	if err != nil {
+		return u, nil, err
+	}
+	resp, err := t.Client.Do(ctx, &fetch.Request{Op: op, URL: u, Anonymous: true})
+	if err == nil {
+		hideDirectory(resp)
+	}
+	return u, resp, err
+}
+
+func parse(op fetch.Op, rawURL string) (uri.URI, error) {
 	u, err := uri.ParseLoose(rawURL)
 	if err == nil && !u.IsAbs() {
 		err = errors.New("a URL with a scheme is required, such as https://www.example/")
 	}
 	if err != nil {
-		return u, nil, &fetch.Error{Op: op.String(), Code: fetch.ErrURL, Err: err}
+		return u, &fetch.Error{Op: op.String(), Code: fetch.ErrURL, Err: err}
 	}
-	resp, err := t.Client.Do(ctx, &fetch.Request{Op: op, URL: u, Anonymous: true})
-	if err == nil && resp.Capture != nil {
+	return u, nil
+}
+
+// hideDirectory removes the directory of the archive from a response.
+func hideDirectory(resp *fetch.Response) {
+	if resp.Capture != nil {
 		shown := *resp.Capture
 		shown.Source = archiveName(shown.Source)
 		resp.Capture = &shown
 	}
-	return u, resp, err
 }
 
 // archiveName returns the URL of an archive, or the name of its file without the directory.
@@ -262,7 +277,7 @@ type listed struct {
 
 // list returns the entries of a listing or, if the protocol has none, the links of the document.
 func (t *tools) list(ctx context.Context, in listInput) (*result, error) {
-	resp, listing, err := t.open(ctx, in.URL)
+	resp, err := t.open(ctx, in.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +289,7 @@ func (t *tools) list(ctx context.Context, in listInput) (*result, error) {
 	limit = min(limit, maxEntries)
 	var b bytes.Buffer
 	count, skip := 0, max(in.Skip, 0)
-	entries := limited(listing, skip, limit, &count)
+	entries := limited(resp.Entries, skip, limit, &count)
 	if err := render.EntriesJSON(&b, resp.URL.Redacted(), entries); err != nil {
 		return nil, err
 	}
@@ -285,46 +300,22 @@ func (t *tools) list(ctx context.Context, in listInput) (*result, error) {
 	return texts(head, b.String()), nil
 }
 
-// open requests a listing or a document with links. For a directory of a scheme with pages, it requests a
-// listing only if there is no page with links.
-func (t *tools) open(
-	ctx context.Context, rawURL string,
-) (resp *fetch.Response, entries iter.Seq2[fetch.Entry, error], err error) {
-	u, _ := uri.ParseLoose(rawURL)
-	if !u.IsDirectory() || !t.Client.Traits(u).HTML {
-		resp, entries, err = t.entries(ctx, fetch.OpList, rawURL)
-		if errors.Is(err, errors.ErrUnsupported) {
-			return t.entries(ctx, fetch.OpGet, rawURL)
-		}
-		return resp, entries, err
-	}
-	resp, entries, err = t.entries(ctx, fetch.OpGet, rawURL)
-	switch fetch.CodeOf(err) {
-	case fetch.ErrRefused, fetch.ErrNotFound, fetch.ErrServer, fetch.ErrNotRetrievable:
-		if resp, entries, listErr := t.entries(ctx, fetch.OpList, rawURL); listErr == nil {
-			return resp, entries, nil
-		}
-	}
-	return resp, entries, err
-}
-
-func (t *tools) entries(
-	ctx context.Context, op fetch.Op, rawURL string,
-) (*fetch.Response, iter.Seq2[fetch.Entry, error], error) {
-	_, resp, err := t.do(ctx, op, rawURL)
+// open requests a listing or a document with links.
+func (t *tools) open(ctx context.Context, rawURL string) (*fetch.Response, error) {
+	u, err := parse(fetch.OpList, rawURL)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	err = decode(resp)
-	listing, ok := links.Entries(resp, "")
-	if err == nil && !ok {
-		err = &fetch.Error{Op: "list", URL: resp.URL.Redacted(), Code: fetch.ErrNotRetrievable,
-			Err: errors.New("the resource has no listing and no links"), Hint: "use the tool fetch"}
+	l := &links.Lister{Client: t.Client, Response: func(resp *fetch.Response) error {
+		hideDirectory(resp)
+		return decode(resp)
+	}}
+	resp, err := l.List(ctx, &fetch.Request{URL: u, Anonymous: true})
+	var e *fetch.Error
+	if errors.As(err, &e) && e.Code == fetch.ErrNotRetrievable && e.Hint == "" {
+		e.Hint = "use the tool fetch"
 	}
-	if err != nil {
-		resp.Body.Close()
-	}
-	return resp, listing, err
+	return resp, err
 }
 
 // limited yields the entries after the first skip ones, at most limit. It counts one more in n if there
