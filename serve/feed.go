@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/links"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
 const (
@@ -22,6 +24,38 @@ func isFeed(kind string, body *bufio.Reader) bool {
 	}
 	first, _ := body.Peek(min(maxHead, max(body.Buffered(), sniffSize)))
 	return links.IsFeed(first)
+}
+
+// putFeedOf offers the first feed that the head of an HTML page names.
+func (p *page) putFeedOf(resp *fetch.Response, kind string, body *bufio.Reader) {
+	head, _ := body.Peek(maxHead)
+	if declaredType(resp.ContentType) != "" {
+		kind = resp.ContentType
+	}
+	entries, _ := links.Read(bytes.NewReader(head), kind, p.here.url)
+	for e := range entries {
+		if (e.Rel == "alternate" || e.Rel == "feed") && isFeedType(e.ContentType) && p.mayLead(e.URL) {
+			if form := p.followFormOf(p.here.to(e.URL), resp); form != nil {
+				p.put("feedof", struct {
+					Link   string
+					Follow *followForm
+				}{p.s.linkTo(p.here.to(e.URL)), form})
+			}
+			return
+		}
+	}
+}
+
+func isFeedType(contentType string) bool {
+	kind := declaredType(contentType)
+	return kind == "application/rss+xml" || kind == "application/atom+xml"
+}
+
+// mayLead reports whether the page may lead to a document at u.
+func (p *page) mayLead(u uri.URI) bool {
+	here, _ := p.s.Client.Scheme(p.here.url.Scheme())
+	there, _ := p.s.Client.Scheme(u.Scheme())
+	return there.Retrieves() && (here.Local || !there.Local) && !p.s.strays(p.here.url, u)
 }
 
 type feedRow struct {

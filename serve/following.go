@@ -306,9 +306,12 @@ type followForm struct {
 	Fields   []field
 }
 
-func (p *page) followForm(resp *fetch.Response) *followForm {
-	a := p.address
-	if p.s.ArchiveOnly || resp.Capture != nil || !a.at.IsZero() || a.part != "" || a.view != "" || p.posted {
+func (p *page) followForm(resp *fetch.Response) *followForm { return p.followFormOf(p.address, resp) }
+
+// followFormOf returns the form to follow an address that the page of resp is at or leads to, or nil.
+func (p *page) followFormOf(a address, resp *fetch.Response) *followForm {
+	if here := p.address; p.s.ArchiveOnly || resp.Capture != nil || !here.at.IsZero() || here.part != "" ||
+		here.view != "" || p.posted {
 		return nil
 	}
 	followed := p.s.history.isFollowed(a.url.WithoutPassword())

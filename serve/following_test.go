@@ -105,6 +105,41 @@ func TestPagesOfEachKindAreFollowed(t *testing.T) {
 	}
 }
 
+// TestPagesOfferTheirFeed checks the links of pages to feeds; only the first one is offered.
+func TestPagesOfferTheirFeed(t *testing.T) {
+	t.Parallel()
+	feed := newJournal(t, entry("a", "2026-01-01T00:00:00Z"))
+	u := start(t)
+	for head, offered := range map[string]bool{
+		`<link rel="alternate" type="application/atom+xml" href="` + feed.URL + `/feed"><link rel=alternate type=application/rss+xml href=/other>`: true,
+		`<link rel="feed alternate" type="application/rss+xml; charset=utf-8" href="` + feed.URL + `/feed">`:                                       true,
+		`<link rel="alternate" hreflang="de" href="/de">`:                                                                                          false,
+		`<link rel="alternate stylesheet" type="application/rss+xml" href="/feed">`:                                                                false,
+		`<link rel="alternate" type="application/atom+xml" href="file:///etc/passwd">`:                                                             false,
+		`<link rel="alternate" type="application/atom+xml" href="mailto:a@b.example">`:                                                             false,
+		`<a rel="alternate" type="application/atom+xml" href="/feed">no link of the head</a>`:                                                      false,
+	} {
+		site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Content-Type"] = nil // it is detected
+			fmt.Fprintf(w, "<!DOCTYPE html><title>Site</title>%s<p>Text", head)
+		}))
+		p := u.open(site.URL)
+		if !offered {
+			p.without(t, button, "Feed of this page")
+			site.Close()
+			continue
+		}
+		p.want(t, http.StatusOK, "Feed of this page")
+		u.get(p.find(t, "/view?", "feed")).want(t, http.StatusOK, "<h1>Journal")
+		u.post("/follow", fieldsOf(t, p, button)).want(t, http.StatusOK, "<h1>Journal", ">Unfollow</button>")
+		u.get("/following").want(t, http.StatusOK, ">Site</a>")
+		p = u.open(site.URL)
+		p.want(t, http.StatusOK, ">Unfollow</button>")
+		u.post("/unfollow", fieldsOf(t, p, ">Unfollow</button>"))
+		site.Close()
+	}
+}
+
 func TestNewItemsAreUnreadUntilTheyAreOpened(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "history")

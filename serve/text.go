@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"strings"
@@ -200,6 +201,10 @@ func (p *page) message(resp *fetch.Response, r io.Reader) error {
 			list = append(list,
 				fact{Name: "In reply to", Value: fetch.Printable(id), Link: p.articleLink(id)})
 		}
+	}
+	if articles, _ := p.s.readings.thread(p.address); len(articles) > 1 && p.address.part == "" {
+		list = append(list, fact{Name: "Thread", Value: fmt.Sprintf("%d articles", len(articles)),
+			Link: p.s.link("/thread", p.address)})
 	}
 	p.put("message", list)
 	if err := p.text(message.Text(bytes.NewReader(text)), "", quoted); err != nil {

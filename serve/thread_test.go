@@ -37,7 +37,10 @@ func TestThreadsAreReadOnOnePage(t *testing.T) {
 	if want := "0N1 1N2 2N3 3N4 4N5 4N6 4N7"; strings.Join(got, " ") != want {
 		t.Errorf("the articles are %q, want %s", got, want)
 	}
-	u.get(p.find(t, "/view?", "2@x")).want(t, http.StatusOK, "Conference.")
+	article := u.get(p.find(t, "/view?", "2@x"))
+	article.want(t, http.StatusOK, "Conference.", ">7 articles</a>")
+	u.get(article.find(t, "/thread?", "2@x")).want(t, http.StatusOK, "Which &lt;b&gt;?")
+	u.get(group.find(t, "/view?", "9@x")).without(t, "articles</a>", "/thread?")
 	inner := strings.Replace(group.find(t, "/view?", "5@x"), "/view?", "/thread?", 1)
 	u.get(inner).want(t, http.StatusOK, "Which &lt;b&gt;?") // the thread of any of its articles
 	alone := strings.Replace(group.find(t, "/view?", "9@x"), "/view?", "/thread?", 1)

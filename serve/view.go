@@ -254,6 +254,7 @@ func (p *page) object(resp *fetch.Response) {
 	case kind == gemtextType:
 		p.failed = p.gemtext(body, resp)
 	case isHTML(kind):
+		p.putFeedOf(resp, kind, body)
 		p.put("frame", p.frameLink(resp, body))
 	case family == "image":
 		p.put("image", struct{ Link, Name string }{p.frameLink(resp, body), fetch.Printable(p.title)})
