@@ -37,9 +37,14 @@ type IdleCloser interface{ CloseIdleConnections() }
 
 // An Explainer is implemented by Drivers that support dry runs. Explain returns the protocol steps
 // that Open would perform for req, one per element and with secrets masked. It does not use the
-// network.
+// network. A driver for proxies also has a method ExplainForwarded(req *Request, proxy uri.URI), for
+// requests that the proxy retrieves itself.
 type Explainer interface {
 	Explain(req *Request) ([]string, error)
+}
+
+type forwardExplainer interface {
+	ExplainForwarded(req *Request, proxy uri.URI) ([]string, error)
 }
 
 // An Expecter is implemented by Drivers that can derive metadata from a URL. Expect returns the

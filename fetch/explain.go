@@ -15,7 +15,7 @@ type Explanation struct {
 	Proxy        uri.URI // zero if none
 	ForwardProxy bool    // the proxy retrieves the URL itself
 	Scheme       Scheme  // the scheme of the driver; zero if there is none
-	Address      string  // "host:port" to connect to; "" if there is none
+	Address      string  // "host:port" to connect to; "" if there is none, or if a proxy retrieves the URL
 	// Credentials names the source of user and password; "" if no source is known to have any.
 	Credentials string
 	Refused     error    // error of the policy that refuses the request, or nil
@@ -51,6 +51,16 @@ func (c *Client) Explain(req *Request) (*Explanation, error) {
 		return x, asError(req.Op.String(), p.req.URL, refuseOp(p.scheme, p.req.Op))
 	}
 	x.Proxy, x.ForwardProxy = p.prov.proxy.url, p.prov.proxy.forward
+	if x.ForwardProxy {
+		proxy, _ := c.registry.Lookup(x.Proxy.Scheme())
+		if d, ok := proxy.Driver.(forwardExplainer); ok {
+			if x.Steps, err = d.ExplainForwarded(p.req, x.Proxy); err != nil {
+				return x, asError(req.Op.String(), p.req.URL, err)
+			}
+		}
+		x.Credentials = c.credentialSource(p.req, p.prov.foreign)
+		return x, nil
+	}
 	if host := p.req.URL.Host(); host != "" {
 		if port := p.req.URL.Port(p.scheme.Port); port != 0 {
 			x.Address = net.JoinHostPort(host, strconv.Itoa(int(port)))

@@ -315,9 +315,9 @@ func (d *davDriver) Explain(req *fetch.Request) ([]string, error) {
 	case !isDir && req.Op != fetch.OpList:
 		return d.web.Explain(over)
 	case isDir && req.Op != fetch.OpStat:
-		return d.web.explain(propfindRequest(over, "1"), methodPropfind)
+		return d.web.explain(propfindRequest(over, "1"), methodPropfind, uri.URI{})
 	}
-	return d.web.explain(propfindRequest(over, "0"), methodPropfind)
+	return d.web.explain(propfindRequest(over, "0"), methodPropfind, uri.URI{})
 }
 
 func (d *davDriver) CloseIdleConnections() { d.web.CloseIdleConnections() }

@@ -2,6 +2,7 @@ package http_test
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -366,6 +367,32 @@ func TestExplain(t *testing.T) {
 		"Cookie: sid=xxxxx\nUser-Agent: urlget\nX-Api-Key: xxxxx"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestExplainForwarded checks that the steps of a URL that a proxy retrieves are those with the proxy.
+func TestExplainForwarded(t *testing.T) {
+	t.Parallel()
+	proxy := func(uri.URI) (uri.URI, error) { return uri.MustParse("http://joe:secret@proxy.example:3128"), nil }
+	others := func(_ fetch.Env, reg *fetch.Registry) {
+		for _, name := range []string{"ftp", "gopher"} {
+			reg.Register(fetch.Scheme{Name: name, Port: 21, Ops: []fetch.Op{fetch.OpGet}, ForwardProxy: true,
+				Driver: fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) { return nil, fetch.ErrRefused })})
+		}
+	}
+	c := fetch.New(&fetch.Options{Proxy: proxy}, urlhttp.Load, others)
+	for _, tt := range []struct{ url, first, address string }{
+		{"http://h.example/a?b", "GET http://h.example/a?b HTTP/1.1", ""},
+		{"ftp://h.example/a#x", "GET ftp://h.example/a HTTP/1.1", ""},
+		{"ftp://u:secret@h.example:2121/a", "GET ftp://u:xxxxx@h.example:2121/a HTTP/1.1", ""},
+		{"gopher://h.example/1/a", "GET gopher://h.example/1/a HTTP/1.1", ""},
+		{"https://h.example/a", "GET /a HTTP/1.1", "h.example:443"},
+	} {
+		x, err := c.Explain(&fetch.Request{URL: uri.MustParse(tt.url)})
+		if err != nil || x.Address != tt.address || len(x.Steps) == 0 || x.Steps[0] != tt.first || x.Expected != nil ||
+			strings.Contains(strings.Join(x.Steps, "\n"), "secret") {
+			t.Errorf("%s: %+v, %v", tt.url, x, err)
+		}
 	}
 }
 

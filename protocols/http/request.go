@@ -48,12 +48,18 @@ type target struct {
 }
 
 func (d *opener) newTarget(ctx context.Context, req *fetch.Request, method string) (*target, error) {
-	t := &target{method: method, listing: method == methodPropfind && req.Method == ""}
+	proxy, forward := d.env.Proxy(ctx)
+	if !forward {
+		proxy = uri.URI{}
+	}
+	return d.targetBy(proxy, req, method)
+}
+
+// targetBy returns the target of a request to a forward proxy or, if that is zero, to the server.
+func (d *opener) targetBy(proxy uri.URI, req *fetch.Request, method string) (*target, error) {
+	t := &target{method: method, listing: method == methodPropfind && req.Method == "", proxy: proxy}
 	if method != http.MethodHead {
 		t.body = req.Body
-	}
-	if proxy, ok := d.env.Proxy(ctx); ok {
-		t.proxy = proxy
 	}
 	if err := t.address(req.URL); err != nil {
 		return nil, err
@@ -343,22 +349,38 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 		if !req.URL.IsDirectory() {
 			return nil, noListings(req.URL)
 		}
-		steps, err := d.explain(withoutOptions(req), http.MethodOptions)
+		steps, err := d.explain(withoutOptions(req), http.MethodOptions, uri.URI{})
 		if err != nil {
 			return nil, err
 		}
-		more, err := d.explain(propfindRequest(req, "1"), methodPropfind)
+		more, err := d.explain(propfindRequest(req, "1"), methodPropfind, uri.URI{})
 		return append(steps, more...), err
 	}
-	return d.explain(req, method)
+	return d.explain(req, method, uri.URI{})
 }
 
-func (d *opener) explain(req *fetch.Request, method string) ([]string, error) {
-	t, err := d.newTarget(context.Background(), req, method)
+// ExplainForwarded explains a request that a proxy retrieves, of any scheme (see fetch.Explainer).
+func (d *opener) ExplainForwarded(req *fetch.Request, proxy uri.URI) ([]string, error) {
+	method, err := methodOf(req)
 	if err != nil {
 		return nil, err
 	}
-	lines := []string{method + " " + t.url.RequestURI() + " HTTP/1.1", "Host: " + t.host}
+	if req.Op == fetch.OpStat {
+		method = http.MethodHead
+	}
+	return d.explain(req, method, proxy)
+}
+
+func (d *opener) explain(req *fetch.Request, method string, proxy uri.URI) ([]string, error) {
+	t, err := d.targetBy(proxy, req, method)
+	if err != nil {
+		return nil, err
+	}
+	line := method + " " + t.url.RequestURI() + " HTTP/1.1"
+	if t.passwordTo > 0 {
+		line = line[:t.passwordFrom] + "xxxxx" + line[t.passwordTo:]
+	}
+	lines := []string{line, "Host: " + t.host}
 	lines = append(lines, shown(t.header)...)
 	if req.ContentLength > 0 {
 		lines = append(lines, "Content-Length: "+strconv.FormatInt(req.ContentLength, 10))
