@@ -16,6 +16,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchfs"
 	"github.com/urlget/urlget/fetch/fetchhttp"
+	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/protocols/file"
@@ -80,7 +81,7 @@ func localDirectory(u uri.URI) string {
 // openTree returns the tree of a URL: that in a zip file, or the one that listings show.
 func openTree(ctx context.Context, c *fetch.Client, root uri.URI) (fs.FS, func() error, error) {
 	if !strings.HasSuffix(strings.ToLower(root.LastSegment()), ".zip") {
-		f := fetchfs.New(ctx, c, root.String())
+		f := fetchfs.New(ctx, c, root.String()).ListWith((&links.Lister{Client: c}).List)
 		var failed *fetch.Error
 		if _, err := f.ReadDir("."); errors.As(err, &failed) {
 			return nil, nil, failed
