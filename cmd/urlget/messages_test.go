@@ -214,6 +214,9 @@ func classMessages() (list []shownError) {
 func reasonMessages() (list []shownError) {
 	for _, r := range reasonRows {
 		reason := fetch.Reason{Kind: r.kind, Port: 25, Scheme: "x-s", Host: "h", File: "f"}
+		if r.kind == fetch.ReasonGateway {
+			reason.Scheme = "ipfs" // the flag has its name
+		}
 		list = append(list, messageOf("reason "+string(r.kind),
 			&fetch.Error{Code: r.code, Err: errors.New(r.text), Hint: r.hint, Reason: reason}, r.page))
 	}
