@@ -39,9 +39,6 @@ func ftpDial(t *testing.T, s *ftpd.Server) *ftpPeer {
 	return p
 }
 
-// Read reads buffered data first.
-func (p *ftpPeer) Read(b []byte) (int, error) { return p.Reader.Read(b) }
-
 // expect sends a command, unless it is empty, and checks the reply.
 func (p *ftpPeer) expect(command, want string) {
 	p.t.Helper()

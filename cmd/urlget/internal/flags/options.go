@@ -390,9 +390,6 @@ func (o *Options) HostsGrow() bool { return o.Grows() && !o.List.HTML && !o.Tree
 // Given reports whether the command line or the configuration file sets a flag.
 func (o *Options) Given(name string) bool { return o.set != nil && o.set.Changed(name) }
 
-// Defined reports whether the running command has a flag.
-func (o *Options) Defined(name string) bool { return o.set != nil && o.set.Lookup(name) != nil }
-
 // ConfigFile returns the path of the named configuration file, or "" without a home directory.
 func ConfigFile(name string) string { return userFile("XDG_CONFIG_HOME", ".config", name) }
 
