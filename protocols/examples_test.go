@@ -31,7 +31,7 @@ var families = []struct {
 }{
 	{schemes: "http https", rfcs: "RFC 9110", login: "Basic and Digest, from the URL, flags, netrc or a prompt", examples: []example{
 		{"https://example.org/a/page?q=x", "a page"}},
-		note: "`urlget ls` lists the links of a page. If a URL that ends in a slash has none, and its server announces WebDAV (RFC 4918), it lists the directory.\n" +
+		note: "`urlget ls` lists the links of a page, and `ls -R` also the subdirectories in an index page of a server. If a URL that ends in a slash has none, and its server announces WebDAV (RFC 4918), it lists the directory.\n" +
 			"A content coding that was not requested is removed from HTML, XHTML and CSS.\n" +
 			"Over HTTP/2, a malformed Content-Length is ignored: the frames delimit the body."},
 	{schemes: "dav davs webdav webdavs", rfcs: "RFC 4918", login: "as for http", examples: []example{
