@@ -232,7 +232,7 @@ func typed(f *flags.Flag) string {
 }
 
 func flagText(f *flags.Flag) string {
-	text := typed(f) + ": " + markdown(f.Help)
+	text := typed(f) + ": " + markdown(strings.TrimSuffix(f.Help, " (also -"+f.Pair+")"))
 	if f.AlsoHelp != "" {
 		text += ". With " + commandsOf(f.AlsoIn) + ": " + markdown(f.AlsoHelp)
 	}
