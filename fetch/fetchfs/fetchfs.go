@@ -23,8 +23,8 @@ import (
 // For schemes with hierarchical paths, such as file, ftp and http, the URL of a name is the root
 // joined with the name by [uri.URI.JoinPath]. For other schemes, such as gopher, it is the URL in the
 // listing, if that has the origin of the root. The FS reads and caches the listings on the way to
-// it. If a server does not provide listings, as most of HTTP do not, files can be opened, but directories
-// only after a call of [FS.ListWith].
+// it. If a server has no listings, as is usual over HTTP, files can be opened. Directories then require
+// [FS.ListWith].
 //
 // The members of directories have a method Entry() fetch.Entry, which needs no request.
 //
