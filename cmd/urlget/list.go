@@ -34,7 +34,9 @@ func runList(p *program, cmd *cobra.Command, args []string) error {
 	}
 	if p.opts.Listing.Recursive {
 		return b.run(ctx, func(ctx context.Context, t *task) outcome {
-			return failed(listTree(ctx, b.jobs.client, p.rep, t.Job))
+			err := listTree(ctx, b.jobs.client, p.rep, t.Job)
+			hintNoListing(err)
+			return failed(err)
 		})
 	}
 	ignore := func(*job.Job, *fetch.Response) error { return nil } // the hook for listings prints it
@@ -48,11 +50,15 @@ func (x *jobs) printing(do responseFunc) verb {
 		if res.Outcome == job.Listed {
 			x.rep.write(render.End(res.Event("")))
 		}
-		var e *fetch.Error
-		if errors.As(res.Err, &e) && e.Code == fetch.ErrNotRetrievable && e.Hint == "" {
-			e.Hint = "urlget cat prints the content, and urlget stat the metadata"
-		}
+		hintNoListing(res.Err)
 		return failed(res.Err)
+	}
+}
+
+func hintNoListing(err error) {
+	var e *fetch.Error
+	if errors.As(err, &e) && e.Code == fetch.ErrNotRetrievable && e.Hint == "" {
+		e.Hint = "urlget cat prints the content, and urlget stat the metadata"
 	}
 }
 
