@@ -3,7 +3,9 @@ package jetstream
 import (
 	"cmp"
 	"context"
+	"errors"
 
+	"github.com/nats-io/nats.go"
 	js "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/urlget/urlget/queue"
@@ -69,8 +71,11 @@ func (e *Engine) putResults(ctx context.Context, jobs []queue.Finished) []error 
 			select {
 			case <-ack.Ok():
 			case errs[i] = <-ack.Err():
-				if isWrongRevision(errs[i]) {
+				switch {
+				case isWrongRevision(errs[i]):
 					errs[i] = nil // it already exists
+				case errors.Is(errs[i], nats.ErrDisconnected):
+					errs[i] = errLost
 				}
 			case <-ctx.Done():
 				errs[i] = ctx.Err()
