@@ -142,13 +142,12 @@ func (h *history) update(u uri.URI, items []item, problem string) error {
 }
 
 // makeDue makes the next update retrieve all sources.
-func (h *history) makeDue() error {
+func (h *history) makeDue() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, src := range h.sources {
 		src.updated = time.Time{}
 	}
-	return nil
 }
 
 func (h *history) readAll() error {
@@ -286,11 +285,13 @@ func (s *Server) changeFollowing(w http.ResponseWriter, r *http.Request) {
 	if !parseForm(w, r, "form") {
 		return
 	}
-	change := s.history.makeDue
+	var err error
 	if r.PostForm.Has("read") {
-		change = s.history.readAll
+		err = s.history.readAll()
+	} else {
+		s.history.makeDue()
 	}
-	s.afterChange(w, r, change(), "/following")
+	s.afterChange(w, r, err, "/following")
 }
 
 func (s *Server) setFollowed(w http.ResponseWriter, r *http.Request, on bool) {

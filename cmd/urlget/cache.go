@@ -79,10 +79,7 @@ func (n *network) openCache() error {
 func cacheKey(name, user string) ([]byte, error) {
 	secret, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = atomicfile.Replace(name, 0o600, func(w io.Writer) error { // another run may do the same
-			_, err := io.WriteString(w, rand.Text())
-			return err
-		})
+		err = atomicfile.WriteFile(name, []byte(rand.Text()), 0o600) // another run may do the same
 		if err == nil {
 			secret, err = os.ReadFile(name)
 		}

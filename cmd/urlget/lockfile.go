@@ -117,8 +117,5 @@ func (f *lockFile) rewrite() error {
 		}
 		out.Write(line)
 	}
-	return failure.File(atomicfile.Replace(f.name, info.Mode().Perm(), func(w io.Writer) error {
-		_, err := out.WriteTo(w)
-		return err
-	}))
+	return failure.File(atomicfile.WriteFile(f.name, out.Bytes(), info.Mode().Perm()))
 }

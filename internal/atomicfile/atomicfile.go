@@ -39,6 +39,14 @@ func Replace(name string, perm fs.FileMode, write func(io.Writer) error) error {
 	return err
 }
 
+// WriteFile is [Replace] with the whole content.
+func WriteFile(name string, data []byte, perm fs.FileMode) error {
+	return Replace(name, perm, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
 // cause returns an error of package os without the name of a file.
 func cause(err error) error {
 	var path *fs.PathError

@@ -22,7 +22,7 @@ func TestFilesAreReplaced(t *testing.T) {
 	dir := t.TempDir()
 	for _, content := range []string{"new", "newer"} {
 		name := filepath.Join(dir, "file")
-		if err := Replace(name, 0o640, text(content)); err != nil {
+		if err := WriteFile(name, []byte(content), 0o640); err != nil {
 			t.Fatal(err)
 		}
 		got, err := os.ReadFile(name)

@@ -126,11 +126,7 @@ func (s *Store) Save(path string) error {
 			all.set(name, s.hosts[name])
 		}
 	}
-	err = atomicfile.Replace(path, 0o600, func(w io.Writer) error {
-		_, err := io.WriteString(w, all.text())
-		return err
-	})
-	if err != nil {
+	if err := atomicfile.WriteFile(path, []byte(all.text()), 0o600); err != nil {
 		return err
 	}
 	s.changed = nil
