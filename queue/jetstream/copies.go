@@ -82,12 +82,14 @@ func choose(copies []Copy) (*Copy, error) {
 	case best == nil:
 		return nil, errors.New("no copy can be read")
 	case best.Readable < best.Messages:
-		return nil, errors.New("the fullest copy is damaged, and NATS cannot copy it")
+		return nil, errDamaged
 	case unknown && best.Messages > 0 && best.Messages != best.Last-best.First+1:
 		return nil, errors.New("a copy cannot be read and may have more")
 	}
 	return best, nil
 }
+
+var errDamaged = errors.New("the fullest copy is damaged, and NATS cannot copy it")
 
 func (c *Copy) better(d *Copy) bool {
 	if c.Readable != d.Readable {

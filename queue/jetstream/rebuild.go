@@ -26,7 +26,7 @@ type Repair struct {
 	Before, After []Copy // After is nil if the copies were equal
 	Added         uint64 // results of other copies that the fullest one lacked
 	// Silent has the servers that do not respond. While there are any, the copies are not made equal, but
-	// the results that only others had are added to the fullest one.
+	// the results that only others had are added to the fullest one if that is not damaged.
 	Silent []string
 }
 
@@ -108,8 +108,7 @@ func (e *Engine) Rebuild(ctx context.Context) (*Repair, error) {
 		}
 	}
 	if len(problems) > 0 {
-		return r, &fetch.Error{Code: fetch.ErrServer,
-			Err: fmt.Errorf("%s: the queue was not repaired: %w", e.opts.servers(), errors.Join(problems...))}
+		return r, e.notRepaired(errors.Join(problems...))
 	}
 	for _, name := range append(e.ownStreams(), e.opts.Name+"-leases", e.opts.Name+"-records") {
 		best := differ[name]
@@ -176,10 +175,19 @@ func (e *Engine) fillFullest(ctx context.Context, r *Repair) (done bool, err err
 	if err != nil {
 		return true, fmt.Errorf("%s: %w", name, err)
 	}
+	if len(results) > 0 && best.Readable < best.Messages {
+		// A server that writes over a damaged message stops the stream.
+		return true, e.notRepaired(fmt.Errorf("%s: %w", name, errDamaged))
+	}
 	if err := e.leadFullest(ctx, s, best); err != nil {
 		return true, err
 	}
 	return true, e.add(ctx, r, results)
+}
+
+func (e *Engine) notRepaired(err error) error {
+	return &fetch.Error{Code: fetch.ErrServer,
+		Err: fmt.Errorf("%s: the queue was not repaired: %w", e.opts.servers(), err)}
 }
 
 // verify reads all copies of a rebuilt stream, and returns an error if one of them is not complete. Jobs
