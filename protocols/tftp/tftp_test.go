@@ -142,8 +142,9 @@ func TestServerVariants(t *testing.T) {
 	}
 }
 
+// TestStatReturnsTheSize is not parallel, because an abandoned transfer may continue to a port that another
+// client uses.
 func TestStatReturnsTheSize(t *testing.T) {
-	t.Parallel()
 	tree := fstest.MapFS{"f.txt": {Data: []byte(content(1000))}, "small": {Data: []byte("small")}}
 	for _, tt := range []struct {
 		opts  tftpd.Options
@@ -356,7 +357,7 @@ func TestReplies(t *testing.T) {
 		"\x00\x06tsize\x00-1\x00":         {Code: fetch.ErrProtocol},
 		"\x00\x06tsize\x00many\x00":       {Code: fetch.ErrProtocol},
 		"\x00\x06multicast\x00,,1\x00":    {Code: fetch.ErrProtocol},
-		"\x00\x03\x00\x01" + content(513): {Code: fetch.ErrProtocol},
+		"\x00\x03\x00\x01" + content(513): {Code: fetch.ErrProtocol, Retry: true},
 	} {
 		t.Run(text[:min(len(text), 20)], func(t *testing.T) {
 			t.Parallel()

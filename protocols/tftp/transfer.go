@@ -221,7 +221,9 @@ func (t *transfer) markStarted() { t.started, t.limit, t.deadline = true, t.idle
 // acknowledgement was lost, retransmit sends it again.
 func (t *transfer) data(p tftp.Packet) error {
 	if len(p.Data) > t.block {
-		return t.protocolError(fmt.Sprintf("block of more than %d bytes", t.block))
+		err := t.protocolError(fmt.Sprintf("block of more than %d bytes", t.block))
+		err.Retry = !t.started // it may belong to an earlier transfer to the same local port
+		return err
 	}
 	if t.wrapped && t.next == 0 && p.Block == 1 && t.window == 1 {
 		t.next = 1 // after 65535, some servers skip 0
@@ -229,7 +231,7 @@ func (t *transfer) data(p tftp.Packet) error {
 	if !t.started {
 		if p.Block != 1 {
 			err := t.protocolError("the first block does not have number 1")
-			err.Retry = true // it may belong to an earlier transfer to the same local port
+			err.Retry = true // as above
 			return err
 		}
 		t.markStarted()
