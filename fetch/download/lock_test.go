@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -261,7 +262,8 @@ func TestLockedResumes(t *testing.T) {
 	for _, segments := range []int{0, 4} {
 		dir := t.TempDir()
 		stop := &fetch.Error{Code: fetch.ErrAuth}
-		l := newLiar(content, reply{cut: 2 << 20}, reply{err: stop}, reply{err: stop}, reply{err: stop}, reply{err: stop})
+		l := newLiar(content, reply{cut: 2 << 20})
+		l.script = append(l.script, slices.Repeat([]reply{{err: stop}}, 100)...) // segments may be divided again
 		lock := lockOf(content, "x")
 		lock.URLs[0], lock.Name = uri.MustParse(liarURL), "file.bin"
 		opts := &download.Options{}
