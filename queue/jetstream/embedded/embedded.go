@@ -21,6 +21,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/atomicfile"
 )
 
 // A Server is a NATS server in this process.
@@ -84,22 +85,13 @@ func Start(dir string, longRunning bool) (*Server, error) {
 	e.url = "nats://" + token + "@" + s.Addr().String()
 	data, err := json.Marshal(addressRecord{e.url, longRunning})
 	if err == nil {
-		err = replaceFile(filepath.Join(dir, addressFile), data)
+		err = atomicfile.WriteFile(filepath.Join(dir, addressFile), data, 0o600)
 	}
 	if err != nil {
 		e.Close()
 		return nil, fetch.ErrFile.Wrap("", err)
 	}
 	return e, nil
-}
-
-// replaceFile writes a file that other processes read at any time. Only the one that holds the lock
-// writes it.
-func replaceFile(name string, data []byte) error {
-	if err := os.WriteFile(name+".new", data, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(name+".new", name)
 }
 
 // run starts a server, or returns nil if it does not listen within a time.
