@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/urlget/urlget/fetch/retry"
 )
 
 // A hosts value holds the host leases of a worker. Each host has perHost leases, unless limits has
@@ -110,7 +112,7 @@ func (h *hosts) take(ctx context.Context, host string) (_ context.Context,
 		if err == nil && time.Since(start) > maxLeaseWait+h.maxDelay(hp) {
 			err = errNoLease
 		}
-		if err == nil && sleep(ctx, wait/2+rand.N(wait)) != nil {
+		if err == nil && retry.Sleep(ctx, wait/2+rand.N(wait)) != nil {
 			err = context.Cause(ctx)
 		}
 		if err != nil {
@@ -533,14 +535,3 @@ func (m mutex) tryLock() bool {
 }
 
 func (m mutex) unlock() { <-m }
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urlget/urlget/crawl/schedule"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -162,7 +163,7 @@ const limitsInterval = 2 * time.Second
 // followLimits applies changes of the limits of hosts. While the engine is unreachable, the last
 // known ones apply.
 func (r *run) followLimits(ctx context.Context) {
-	for sleep(ctx, limitsInterval) == nil {
+	for retry.Sleep(ctx, limitsInterval) == nil {
 		if !r.limitsKnown.Load() {
 			continue // waitUntilRunning requests them
 		}

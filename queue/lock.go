@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"time"
+
+	"github.com/urlget/urlget/fetch/retry"
 )
 
 const lockPoll = 250 * time.Millisecond
@@ -26,7 +28,7 @@ func WithLock(ctx context.Context, e Engine, key string, isDone func(context.Con
 		if !errors.Is(err, ErrExists) {
 			return storeError(err)
 		}
-		if err := sleep(ctx, lockPoll); err != nil {
+		if err := retry.Sleep(ctx, lockPoll); err != nil {
 			return err
 		}
 	}
@@ -40,7 +42,7 @@ func locked(ctx context.Context, e Engine, key string, revision uint64, requeste
 	go func() {
 		defer close(ended)
 		ttl := e.Limits().LeaseTTL
-		for until := requested.Add(ttl - ttl/4); sleep(lockCtx, ttl/6) == nil; {
+		for until := requested.Add(ttl - ttl/4); retry.Sleep(lockCtx, ttl/6) == nil; {
 			if time.Now().After(until) {
 				cancel(errLost)
 				return

@@ -15,6 +15,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -220,7 +221,7 @@ func submitWithRetry(ctx context.Context, e Engine, submit func(ctx context.Cont
 		}
 		cancel()
 		if err == nil || !isTransientEngineError(err) || time.Since(begun) > submitWithin ||
-			sleep(ctx, wait/2+rand.N(wait)) != nil {
+			retry.Sleep(ctx, wait/2+rand.N(wait)) != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/retry"
 )
 
 type task struct {
@@ -561,7 +562,7 @@ func (t *task) persist(ctx context.Context, do func(context.Context) error) erro
 	for try, started := 0, time.Now(); try < 3 ||
 		time.Since(started) < 2*operationTimeout && hard.Err() == nil; try++ {
 		if try > 0 {
-			sleep(ctx, min(200*time.Millisecond<<(try-1), 2*time.Second))
+			retry.Sleep(ctx, min(200*time.Millisecond<<(try-1), 2*time.Second))
 		}
 		short, cancel := context.WithTimeout(ctx, operationTimeout)
 		err = do(short)

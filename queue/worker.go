@@ -247,7 +247,7 @@ func (r *run) returnAll() {
 }
 
 func (r *run) renewDeliveries(ctx context.Context) {
-	for sleep(ctx, r.Engine.Limits().AckWait/3) == nil {
+	for retry.Sleep(ctx, r.Engine.Limits().AckWait/3) == nil {
 		r.mu.Lock()
 		all := make([]*task, 0, len(r.unfinished))
 		for t := range r.unfinished {
@@ -268,7 +268,7 @@ func (r *run) renewDeliveries(ctx context.Context) {
 // renewLeases renews host leases and releases idle ones.
 func (r *run) renewLeases(ctx context.Context) {
 	every := r.hosts.ttl / 6
-	for renewed := time.Now(); sleep(ctx, min(every, idleLeaseTime)) == nil; {
+	for renewed := time.Now(); retry.Sleep(ctx, min(every, idleLeaseTime)) == nil; {
 		short, cancel := context.WithTimeout(ctx, r.hosts.ttl/2)
 		if time.Since(renewed) >= min(every, maxRenewInterval) {
 			renewed = time.Now()
@@ -307,7 +307,7 @@ func (r *run) waitUntilRunning() bool {
 			r.returnWaiting()
 			r.returnPrefetched()
 		}
-		sleep(r.soft, stateInterval)
+		retry.Sleep(r.soft, stateInterval)
 	}
 	return false
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/urlget/urlget/fetch/retry"
 )
 
 // A WorkerReport is what a running worker reports about itself every few seconds. It has no URLs
@@ -103,7 +105,7 @@ func (r *run) report(ctx context.Context, id string) {
 			r.Logger.Debug("cannot report the state of the worker", "error", err)
 		}
 		cancel()
-		if sleep(ctx, every) != nil {
+		if retry.Sleep(ctx, every) != nil {
 			return
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/urlget/urlget/fetch/retry"
 )
 
 // Values of the login of SOCKS5 (RFC 1929).
@@ -48,12 +50,8 @@ func (p *Proxy) login(ctx context.Context, client, user, password string) error 
 	if wait > maxTurn {
 		return errTooMany
 	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := retry.Sleep(ctx, wait); err != nil {
+		return err
 	}
 	if !p.isRight(user, password) {
 		if p.Logger != nil {

@@ -17,6 +17,7 @@ import (
 	js "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/queue"
 )
 
@@ -223,10 +224,7 @@ func (e *Engine) ledStream(ctx context.Context, name string) (s js.Stream, err e
 		case time.Now().After(end):
 			return nil, cmp.Or(err, ErrNoLeader)
 		}
-		select {
-		case <-time.After(rebuildPollInterval):
-		case <-ctx.Done():
-		}
+		retry.Sleep(ctx, rebuildPollInterval)
 	}
 }
 
@@ -257,10 +255,7 @@ func (e *Engine) lead(ctx context.Context, s js.Stream, server string) (bool, er
 				return false, err
 			}
 		}
-		select {
-		case <-time.After(rebuildPollInterval):
-		case <-ctx.Done():
-		}
+		retry.Sleep(ctx, rebuildPollInterval)
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	js "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/queue"
 )
 
@@ -160,9 +161,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 			opts.Logger.Warn("waiting for the NATS servers", "servers", opts.servers(), "error", err)
 			told = true
 		}
-		select {
-		case <-time.After(leaderPollInterval):
-		case <-ctx.Done():
+		if retry.Sleep(ctx, leaderPollInterval) != nil {
 			return nil, fetch.ContextError(ctx)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 	js "github.com/nats-io/nats.go/jetstream"
 
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/queue"
 )
 
@@ -135,10 +136,7 @@ func (e *Engine) pullFrom(priority queue.Priority) {
 				e.conn.ConnectedServerName(), "error", err)
 			e.conn.ForceReconnect()
 		}
-		select {
-		case <-time.After(time.Second):
-		case <-e.ctx.Done():
-		}
+		retry.Sleep(e.ctx, time.Second)
 	}
 }
 

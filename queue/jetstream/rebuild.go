@@ -11,6 +11,7 @@ import (
 	js "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/queue"
 )
 
@@ -250,14 +251,11 @@ func waitForReplicas(ctx context.Context, s js.Stream, n int) error {
 				return nil
 			}
 		}
-		select {
-		case <-time.After(rebuildPollInterval):
-		case <-ctx.Done():
-			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return &fetch.Error{Code: fetch.ErrServer, Retry: true,
-					Err: fmt.Errorf("the replicas are not complete after %v", rebuildTime)}
-			}
-			return context.Cause(ctx)
+		if err := retry.Sleep(ctx, rebuildPollInterval); errors.Is(err, context.DeadlineExceeded) {
+			return &fetch.Error{Code: fetch.ErrServer, Retry: true,
+				Err: fmt.Errorf("the replicas are not complete after %v", rebuildTime)}
+		} else if err != nil {
+			return err
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	js "github.com/nats-io/nats.go/jetstream"
 
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/queue"
 )
 
@@ -47,10 +48,8 @@ func (e *Engine) restore(ctx context.Context, p queue.Priority) (n int, err erro
 	if len(stuck) == 0 {
 		return 0, nil
 	}
-	select {
-	case <-time.After(settleTime):
-	case <-ctx.Done():
-		return 0, ctx.Err()
+	if err := retry.Sleep(ctx, settleTime); err != nil {
+		return 0, err
 	}
 	for _, seq := range stuck {
 		msg, err := e.message(ctx, b.stream, seq)

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/queue/jetstream"
 	"github.com/urlget/urlget/queue/jetstream/embedded"
 )
@@ -167,10 +168,7 @@ func retryShared(ctx context.Context, patience time.Duration, do func(context.Co
 		if err == nil || !ended || ctx.Err() != nil || time.Since(begun) > patience {
 			return err
 		}
-		select {
-		case <-time.After(sharedPause):
-		case <-ctx.Done():
-		}
+		retry.Sleep(ctx, sharedPause)
 	}
 }
 
@@ -214,9 +212,7 @@ func (r *queueFlags) server(ctx context.Context) (*embedded.Server, string, erro
 		if waited > 2*shortLivedWait {
 			return nil, "", err
 		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
+		if retry.Sleep(ctx, 100*time.Millisecond) != nil {
 			return nil, "", fetch.ContextError(ctx)
 		}
 	}
