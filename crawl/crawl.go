@@ -27,8 +27,10 @@ import (
 // never called concurrently.
 type Options struct {
 	// State holds the progress of the crawl. Nil means a temporary file, which is removed at the
-	// end.
-	State *State
+	// end. If StateRemoved is true, the caller removes the State once the crawl is complete, so that
+	// its end need not be written.
+	State        *State
+	StateRemoved bool
 	// Scope decides which links are followed.
 	Scope Scope
 	// Schedule limits how many pages are visited at once.
@@ -114,7 +116,7 @@ func Run(ctx context.Context, client *fetch.Client, seeds []uri.URI, opts *Optio
 			return &c.report, err
 		}
 		defer remove()
-		c.State = st
+		c.State, c.StateRemoved = st, true
 	}
 	c.visitor = c.newVisitor(client)
 	err := c.run(ctx, seeds)
@@ -145,7 +147,7 @@ func temporary() (*State, func(), error) {
 		return nil, nil, err
 	}
 	return st, func() {
-		st.Close()
+		st.Remove()
 		os.RemoveAll(dir)
 	}, nil
 }
@@ -170,7 +172,11 @@ func (c *crawl) run(ctx context.Context, seeds []uri.URI) error {
 		keys[i] = seeds[i].WithoutUserinfo().String()
 	}
 	c.State.sync = c.Sync
-	defer func() { c.State.sync = nil }()
+	defer func() {
+		if !c.StateRemoved { // otherwise it has changes that are not written yet
+			c.State.sync = nil
+		}
+	}()
 	numbers, err := c.State.begin(keys)
 	if err != nil {
 		return err
@@ -209,7 +215,7 @@ func (c *crawl) run(ctx context.Context, seeds []uri.URI) error {
 		defer c.State.mu.Unlock()
 		return errors.Join(err, c.State.write())
 	}
-	return c.State.finish()
+	return c.State.finish(c.StateRemoved)
 }
 
 // movedSeed returns the URL to which a seed of a resumed crawl redirected, or u if it did not. The

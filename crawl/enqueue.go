@@ -1,9 +1,6 @@
 package crawl
 
-import (
-	"cmp"
-	"encoding/binary"
-)
+import "cmp"
 
 // The results of add.
 const (
@@ -19,7 +16,7 @@ func (s *State) add(it *item, limit int, form string, maxAlike int) (int, error)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := it.id()
-	r, err := s.record(key)
+	r, err := s.urls.get(s, key)
 	if err != nil {
 		return alreadyKnown, err
 	}
@@ -29,19 +26,18 @@ func (s *State) add(it *item, limit int, form string, maxAlike int) (int, error)
 		}
 		if r.state != done || it.Depth >= limit { // to be visited, or at the limit
 			r.depth = it.Depth
-			s.changes.put(urlsBucket, key, r.marshal())
+			s.urls.put(key, r)
 			return alreadyKnown, s.writeIfDue()
 		}
 	} else if form != "" && maxAlike >= 0 {
-		b, err := s.get(shapesBucket, form)
+		n, err := s.shapes.get(s, form)
 		if err != nil {
 			return alreadyKnown, err
 		}
-		n := number(b)
-		if n >= uint64(maxAlike) {
+		if n >= count(maxAlike) {
 			return tooManyAlike, nil
 		}
-		s.changes.put(shapesBucket, form, binary.BigEndian.AppendUint64(nil, n+1))
+		s.shapes.put(form, n+1)
 	}
 	return s.enqueueNew(it, r)
 }
@@ -50,7 +46,7 @@ func (s *State) add(it *item, limit int, form string, maxAlike int) (int, error)
 func (s *State) addAgain(it *item) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r, err := s.record(it.id())
+	r, err := s.urls.get(s, it.id())
 	if err != nil {
 		return alreadyKnown, err
 	}
@@ -62,15 +58,15 @@ func (s *State) addAgain(it *item) (int, error) {
 func (s *State) enqueueNew(it *item, r *record) (int, error) {
 	r = cmp.Or(r, &record{})
 	r.run, r.state, r.depth = s.run, queued, it.Depth
-	s.changes.put(urlsBucket, it.id(), r.marshal())
+	s.urls.put(it.id(), r)
 	s.enqueue(it)
 	return newlyQueued, s.writeIfDue()
 }
 
 func (s *State) enqueue(it *item) {
 	s.seq++
-	it.queueKey = binary.BigEndian.AppendUint64(append([]byte(it.URL.Host()), 0), s.seq)
-	s.changes.put(queueBucket, string(it.queueKey), it.marshal())
+	it.seq = s.seq
+	s.queued[it.seq] = it
 	s.waiting++
 	s.queue.push(it)
 }
@@ -81,7 +77,7 @@ func (s *State) finishVisit(it *item, state byte, memo []byte, limit int) error 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := it.id()
-	r, err := s.record(key)
+	r, err := s.urls.get(s, key)
 	if err != nil {
 		return err
 	}
@@ -89,15 +85,19 @@ func (s *State) finishVisit(it *item, state byte, memo []byte, limit int) error 
 		r = &record{run: s.run, depth: it.Depth}
 	}
 	r.state, r.memo = state, memo
-	s.changes.put(urlsBucket, key, r.marshal())
-	s.changes.take(queueBucket, string(it.queueKey))
+	s.urls.put(key, r)
+	if _, ok := s.queued[it.seq]; ok {
+		delete(s.queued, it.seq) // it was never written
+	} else {
+		s.unqueued.put(string(it.queueKey()), "")
+	}
 	s.waiting--
 	if state == failed {
-		s.changes.put(failedBucket, string(it.queueKey), it.marshal())
+		s.failed.put(string(it.queueKey()), text(it.appendTo(nil)))
 	}
 	if state == done && r.run == s.run && r.depth < min(it.Depth, limit) {
 		r.state = queued
-		s.changes.put(urlsBucket, key, r.marshal())
+		s.urls.put(key, r)
 		again := *it
 		again.Depth = r.depth
 		s.enqueue(&again)

@@ -28,7 +28,7 @@ func (s *State) AddAndFinish(u uri.URI, write bool) (pending int, err error) {
 		}
 	}
 	err = s.finishVisit(it, done, nil, -1)
-	return len(s.changes[string(queueBucket)]), err
+	return len(s.queued) + s.unqueued.len(), err
 }
 
 // Queued writes pending changes and returns the number of queued items in the file.
@@ -49,7 +49,7 @@ func (s *State) Queued() (n int) {
 func (s *State) Crash() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.changes = changes{}
+	s.forgetChanges()
 	s.stopReading()
 	s.db.Close()
 }

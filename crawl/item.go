@@ -12,8 +12,8 @@ import (
 // An item is a link in the queue, without Seed, Text, Listed and Traits.
 type item struct {
 	Link
-	queueKey []byte // its key in the queue bucket
-	key      string // see id
+	seq uint64 // its number in the queue
+	key string // see id
 }
 
 func newItem(l *Link) *item {
@@ -30,15 +30,24 @@ func (it *item) id() string {
 	return it.key
 }
 
-// marshal encodes the item without its queueKey.
-func (it *item) marshal() []byte {
-	b := []byte{byte(it.Kind), 0}
+// queueKey returns the key of the item in the queue bucket.
+func (it *item) queueKey() []byte { return queueKey(it.URL.Host(), it.seq) }
+
+func queueKey(host string, seq uint64) []byte {
+	b := append(make([]byte, 0, len(host)+9), host...)
+	return binary.BigEndian.AppendUint64(append(b, 0), seq)
+}
+
+// appendTo appends the encoded item, without its number.
+func (it *item) appendTo(b []byte) []byte {
+	flags := byte(0)
 	if it.Save {
-		b[1] |= 1
+		flags |= 1
 	}
 	if it.Guessed {
-		b[1] |= 2
+		flags |= 2
 	}
+	b = append(b, byte(it.Kind), flags)
 	b = binary.AppendUvarint(b, uint64(it.seed))
 	b = binary.AppendUvarint(b, uint64(it.Depth))
 	b = binary.AppendVarint(b, it.Size)
@@ -102,12 +111,14 @@ const (
 	failed
 )
 
-func (r *record) marshal() []byte {
-	b := binary.AppendUvarint([]byte{r.state}, r.run)
+func (r *record) isAbsent() bool { return r == nil }
+
+func (r *record) appendTo(b []byte) []byte {
+	b = binary.AppendUvarint(append(b, r.state), r.run)
 	return append(binary.AppendUvarint(b, uint64(r.depth)), r.memo...)
 }
 
-func unmarshalRecord(b []byte) (*record, error) {
+func decodeRecord(b []byte) (*record, error) {
 	if len(b) == 0 {
 		return nil, errDamaged
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"iter"
+	"strings"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -15,14 +16,14 @@ import (
 func (s *State) Claim(name, owner string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b, err := s.get(namesBucket, name)
+	held, err := s.names.get(s, name)
 	if err != nil {
 		return "", err
 	}
-	if _, holder := splitName(b); b != nil && holder != owner {
-		return holder, nil
+	if held.exists && held.owner != owner {
+		return held.owner, nil
 	}
-	s.changes.put(namesBucket, name, append(binary.AppendUvarint(nil, s.run), owner...))
+	s.names.put(name, claim{true, s.run, owner})
 	return owner, nil
 }
 
@@ -31,25 +32,35 @@ func (s *State) Claim(name, owner string) (string, error) {
 func (s *State) Owner(name string) (owner string, now bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b, err := s.get(namesBucket, name)
-	run, owner := splitName(b)
-	return owner, b != nil && run == s.run, err
+	c, err := s.names.get(s, name)
+	return c.owner, c.exists && c.run == s.run, err
 }
 
 // Disclaim removes the claim to a name.
 func (s *State) Disclaim(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.changes.put(namesBucket, name, nil)
+	s.names.put(name, claim{})
 }
 
-func splitName(b []byte) (run uint64, owner string) {
+// A claim is the owner of a name, and the run that claimed it last.
+type claim struct {
+	exists bool
+	run    uint64
+	owner  string
+}
+
+func decodeClaim(b []byte) (claim, error) {
 	run, n := binary.Uvarint(b)
 	if n <= 0 {
-		return 0, ""
+		return claim{exists: true}, nil
 	}
-	return run, string(b[n:])
+	return claim{true, run, string(b[n:])}, nil
 }
+
+func (c claim) isAbsent() bool { return !c.exists }
+
+func (c claim) appendTo(b []byte) []byte { return append(binary.AppendUvarint(b, c.run), c.owner...) }
 
 // Names yields all names with a prefix, in lexical order, and whether each was claimed in this
 // crawl. The loop body must not call methods of s.
@@ -57,14 +68,19 @@ func (s *State) Names(prefix string) iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.write() != nil {
-			return
+		for name := range s.names.pending {
+			if strings.HasPrefix(name, prefix) {
+				if s.write() != nil {
+					return
+				}
+				break
+			}
 		}
 		s.view(func(tx *bolt.Tx) error {
 			c := tx.Bucket(namesBucket).Cursor()
 			for k, v := c.Seek([]byte(prefix)); bytes.HasPrefix(k, []byte(prefix)) &&
 				k != nil; k, v = c.Next() {
-				if run, _ := splitName(v); !yield(string(k), run == s.run) {
+				if c, _ := decodeClaim(v); !yield(string(k), c.run == s.run) {
 					break
 				}
 			}
@@ -87,7 +103,7 @@ func (s *State) Memo(u uri.URI) (memo []byte, now bool) { return s.memo(u.Key())
 func (s *State) memo(key string) (memo []byte, now bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r, err := s.record(key)
+	r, err := s.urls.get(s, key)
 	if err != nil || r == nil {
 		return nil, false
 	}
@@ -99,12 +115,12 @@ func (s *State) memo(key string) (memo []byte, now bool) {
 func (s *State) UpdateMemo(u uri.URI, f func(memo []byte, now bool) []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r, err := s.record(u.Key())
+	r, err := s.urls.get(s, u.Key())
 	if err != nil || r == nil {
 		return err
 	}
 	r.memo = f(r.memo, r.run == s.run && r.state == done)
-	s.changes.put(urlsBucket, u.Key(), r.marshal())
+	s.urls.put(u.Key(), r)
 	return s.writeIfDue()
 }
 
@@ -131,7 +147,7 @@ func (s *State) Visited() iter.Seq2[string, []byte] {
 					for n := 0; k != nil && n < 1000; k, v = c.Next() {
 						last = bytes.Clone(k)
 						n++
-						if r, err := unmarshalRecord(v); err == nil && r.run == s.run && r.state == done {
+						if r, err := decodeRecord(v); err == nil && r.run == s.run && r.state == done {
 							batch = append(batch, one{string(k), r.memo})
 						}
 					}

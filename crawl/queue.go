@@ -28,7 +28,7 @@ type hostQueue struct {
 	name       string
 	items      []*item
 	moreInFile bool   // the file may have items that follow these
-	lastKey    []byte // the key of the last item appended to items
+	last       uint64 // the number of the last item appended to items; 0 if there was none
 	taken      int    // items that are being visited
 	elem       *list.Element
 }
@@ -50,7 +50,7 @@ func (q *queue) push(it *item) {
 		h.moreInFile = true
 		return
 	}
-	h.items, h.lastKey = append(h.items, it), it.queueKey
+	h.items, h.last = append(h.items, it), it.seq
 	q.count++
 }
 
@@ -135,18 +135,18 @@ func (s *State) load(h *hostQueue) error {
 	err := s.view(func(tx *bolt.Tx) error {
 		c := tx.Bucket(queueBucket).Cursor()
 		var k, v []byte
-		if h.lastKey == nil {
+		if last := queueKey(h.name, h.last); h.last == 0 {
 			k, v = c.Seek(prefix)
-		} else if k, v = c.Seek(h.lastKey); bytes.Equal(k, h.lastKey) {
+		} else if k, v = c.Seek(last); bytes.Equal(k, last) {
 			k, v = c.Next()
 		}
 		for ; bytes.HasPrefix(k, prefix) && !s.queue.full(h); k, v = c.Next() {
-			h.lastKey = bytes.Clone(k)
+			h.last = number(k[len(prefix):])
 			it, err := unmarshalItem(v)
 			if err != nil {
 				return err
 			}
-			it.queueKey = h.lastKey
+			it.seq = h.last
 			h.items = append(h.items, it)
 			s.queue.count++
 			s.countAccess(tx)

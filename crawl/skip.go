@@ -26,7 +26,7 @@ func (c *crawl) skipUnchanged(it *item, listed bool) (bool, error) {
 func (s *State) earlierMemo(it *item) (memo []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r, err := s.record(it.id())
+	r, err := s.urls.get(s, it.id())
 	if r == nil || err != nil || r.run == s.run || r.state != done {
 		return nil, err
 	}
@@ -39,11 +39,11 @@ func (s *State) skip(it *item, memo []byte) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := it.id()
-	r, err := s.record(key)
+	r, err := s.urls.get(s, key)
 	if r == nil || err != nil || r.run == s.run {
 		return false, err
 	}
 	r.run, r.depth, r.memo = s.run, it.Depth, memo
-	s.changes.put(urlsBucket, key, r.marshal())
+	s.urls.put(key, r)
 	return true, s.writeIfDue()
 }

@@ -1,7 +1,7 @@
 package crawl
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,11 +28,19 @@ import (
 type State struct {
 	mu      sync.Mutex // protects the fields below
 	db      *bolt.DB
-	reading *bolt.Tx     // open read transaction, or nil; it sees the last written state
-	sync    func() error // Options.Sync; called before visits are recorded as complete
-	changes changes
+	reading *bolt.Tx      // open read transaction, or nil; it sees the last written state
+	sync    func() error  // Options.Sync; called before visits are recorded as complete
 	written time.Time     // time of the last write
 	cost    time.Duration // duration of the last write
+
+	urls   table[*record]
+	shapes table[count]
+	names  table[claim]
+	failed table[text]
+	meta   table[text]
+	// queued are the items to be written, by number, and unqueued the keys to be removed from the file.
+	queued   map[uint64]*item
+	unqueued table[text]
 
 	run      uint64 // the number of the crawl
 	seq      uint64 // of the last item
@@ -54,33 +63,21 @@ var (
 	buckets      = [][]byte{urlsBucket, queueBucket, failedBucket, shapesBucket, namesBucket, metaBucket}
 )
 
-// changes are pending updates by bucket and key. A nil value removes a key.
-type changes map[string]map[string][]byte
-
-func (c changes) put(bucket []byte, key string, value []byte) {
-	m := c[string(bucket)]
-	if m == nil {
-		m = map[string][]byte{}
-		c[string(bucket)] = m
-	}
-	m[key] = value
+// A stored is a table of values of some type.
+type stored interface {
+	len() int
+	write(s *State, tx *bolt.Tx, text []byte) ([]byte, error)
+	wrote()
 }
 
-// take removes a key that is written only once. If the key is not yet in the file, nothing needs to
-// be written.
-func (c changes) take(bucket []byte, key string) {
-	if c[string(bucket)][key] != nil {
-		delete(c[string(bucket)], key)
-		return
-	}
-	c.put(bucket, key, nil)
+func (s *State) tables() []stored {
+	return []stored{&s.urls, &s.unqueued, &s.failed, &s.shapes, &s.names, &s.meta}
 }
 
-func (c changes) len() (n int) {
-	for _, m := range c {
-		n += len(m)
-	}
-	return n
+// pending returns the number of changes that are not written.
+func (s *State) pending() int {
+	return len(s.queued) + s.urls.len() + s.unqueued.len() + s.failed.len() + s.shapes.len() + s.names.len() +
+		s.meta.len()
 }
 
 const (
@@ -123,13 +120,19 @@ func open(name string, noSync bool) (s *State, err error) {
 	case err != nil:
 		return nil, fileError(fmt.Errorf("%s: %w", name, err))
 	}
-	s = &State{db: db, changes: changes{}, written: time.Now(), moved: map[int]string{}}
+	s = &State{db: db, written: time.Now(), moved: map[int]string{}, queued: map[uint64]*item{},
+		urls: newTable(urlsBucket, decodeRecord), shapes: newTable(shapesBucket, decodeCount),
+		names: newTable(namesBucket, decodeClaim), failed: newTable(failedBucket, decodeText),
+		meta: newTable(metaBucket, decodeText), unqueued: newTable(queueBucket, decodeText)}
 	err = db.Update(func(tx *bolt.Tx) error {
 		for _, b := range buckets {
 			if _, err := tx.CreateBucketIfNotExists(b); err != nil {
 				return err
 			}
 		}
+		s.urls.opened(tx)
+		s.shapes.opened(tx)
+		s.names.opened(tx)
 		meta := tx.Bucket(metaBucket)
 		s.run, s.seq = number(meta.Get([]byte("run"))), number(meta.Get([]byte("seq")))
 		for i := 0; ; i++ {
@@ -155,6 +158,15 @@ func seedKey(i int) []byte { return binary.BigEndian.AppendUint32([]byte("seed")
 
 func movedKey(i int) []byte { return binary.BigEndian.AppendUint32([]byte("moved"), uint32(i)) }
 
+// A count is a number of URLs.
+type count uint64
+
+func decodeCount(b []byte) (count, error) { return count(number(b)), nil }
+
+func (n count) isAbsent() bool { return n == 0 }
+
+func (n count) appendTo(b []byte) []byte { return binary.BigEndian.AppendUint64(b, uint64(n)) }
+
 func number(b []byte) uint64 {
 	if len(b) != 8 {
 		return 0
@@ -171,6 +183,16 @@ func (s *State) Close() error {
 	err := s.write()
 	s.stopReading()
 	return errors.Join(err, fileError(s.db.Close()))
+}
+
+// Remove closes the file and removes it. Changes that are not written are lost.
+func (s *State) Remove() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgetChanges()
+	s.stopReading()
+	name := s.db.Path()
+	return fileError(errors.Join(s.db.Close(), os.Remove(name)))
 }
 
 // view calls f with a read transaction, which stays open for the next call: opening one for each
@@ -199,7 +221,7 @@ func (s *State) stopReading() {
 // write writes the pending changes. It holds the lock until the end because the state in memory
 // must not differ from the state written.
 func (s *State) write() error {
-	if s.changes.len() == 0 {
+	if s.pending() == 0 {
 		return nil
 	}
 	begin := time.Now()
@@ -209,69 +231,62 @@ func (s *State) write() error {
 		}
 	}
 	err := s.update(func(tx *bolt.Tx) error {
-		if err := tx.Bucket(metaBucket).Put([]byte("seq"),
-			binary.BigEndian.AppendUint64(nil, s.seq)); err != nil {
-			return err
+		text := binary.BigEndian.AppendUint64(nil, s.seq)
+		err := tx.Bucket(metaBucket).Put([]byte("seq"), text)
+		if err == nil {
+			text, err = s.writeQueued(tx, text)
 		}
-		for name, m := range s.changes {
-			b := tx.Bucket([]byte(name))
-			keys := make([]string, 0, len(m))
-			for key := range m {
-				keys = append(keys, key)
-			}
-			slices.Sort(keys) // adjacent keys are on the same page
-			for _, key := range keys {
-				var err error
-				if value := m[key]; value == nil {
-					err = b.Delete([]byte(key))
-				} else {
-					err = b.Put([]byte(key), value)
-				}
-				if err != nil {
-					return err
-				}
-				s.countAccess(tx)
+		for _, t := range s.tables() {
+			if err == nil {
+				text, err = t.write(s, tx, text)
 			}
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return fileError(err)
 	}
-	s.changes, s.written = changes{}, time.Now()
+	s.forgetChanges()
+	s.written = time.Now()
 	s.cost = s.written.Sub(begin)
 	return nil
+}
+
+func (s *State) writeQueued(tx *bolt.Tx, text []byte) ([]byte, error) {
+	items := make([]*item, 0, len(s.queued))
+	for _, it := range s.queued {
+		items = append(items, it)
+	}
+	slices.SortFunc(items, func(a, b *item) int {
+		return cmp.Or(strings.Compare(a.URL.Host(), b.URL.Host()), cmp.Compare(a.seq, b.seq))
+	})
+	b := tx.Bucket(queueBucket)
+	for _, it := range items {
+		n := len(text)
+		text = it.appendTo(text)
+		if err := b.Put(it.queueKey(), text[n:len(text):len(text)]); err != nil {
+			return text, err
+		}
+		s.countAccess(tx)
+	}
+	return text, nil
+}
+
+// forgetChanges is for changes that were written, or never will be.
+func (s *State) forgetChanges() {
+	for _, t := range s.tables() {
+		t.wrote()
+	}
+	clear(s.queued)
 }
 
 // writeIfDue writes the pending changes if they are many or old. It spends at most a tenth of the
 // time on writing.
 func (s *State) writeIfDue() error {
-	if n := s.changes.len(); n >= writeAfter || n > 0 && time.Since(s.written) >= max(writeEvery, 10*s.cost) {
+	if n := s.pending(); n >= writeAfter || n > 0 && time.Since(s.written) >= max(writeEvery, 10*s.cost) {
 		return s.write()
 	}
 	return nil
-}
-
-// get returns a copy of a value, or nil if there is none.
-func (s *State) get(bucket []byte, key string) (value []byte, err error) {
-	if v, ok := s.changes[string(bucket)][key]; ok {
-		return v, nil
-	}
-	err = s.view(func(tx *bolt.Tx) error {
-		value = bytes.Clone(tx.Bucket(bucket).Get([]byte(key)))
-		s.countAccess(tx)
-		return nil
-	})
-	return value, fileError(err)
-}
-
-func (s *State) record(key string) (*record, error) {
-	b, err := s.get(urlsBucket, key)
-	if b == nil || err != nil {
-		return nil, err
-	}
-	r, err := unmarshalRecord(b)
-	return r, fileError(err)
 }
 
 // Continues reports whether the crawl is unfinished, so that the next Run resumes it. Otherwise the
@@ -279,8 +294,8 @@ func (s *State) record(key string) (*record, error) {
 func (s *State) Continues() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	over, err := s.get(metaBucket, "over")
-	return err == nil && s.run > 0 && len(over) == 0
+	over, err := s.meta.get(s, "over")
+	return err == nil && s.run > 0 && over == ""
 }
 
 // Seeds returns the seeds of the last crawl: URLs without logins and default ports.
@@ -307,30 +322,13 @@ func (s *State) SeedTargets() []string {
 func (s *State) begin(keys []string) (numbers []int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	over, err := s.get(metaBucket, "over")
+	over, err := s.meta.get(s, "over")
 	if err != nil {
 		return nil, err
 	}
-	if s.run == 0 || len(over) > 0 {
-		s.run++
-		for n := range s.moved {
-			s.changes.put(metaBucket, string(movedKey(n)), nil)
-		}
-		s.seeds = nil
-		clear(s.moved)
-		s.changes.put(metaBucket, "run", binary.BigEndian.AppendUint64(nil, s.run))
-		s.changes.put(metaBucket, "over", nil)
-		for i := len(keys); ; i++ { // seeds of the last crawl
-			old, err := s.get(metaBucket, string(seedKey(i)))
-			if err != nil || old == nil {
-				break
-			}
-			s.changes.put(metaBucket, string(seedKey(i)), nil)
-		}
-		if err := s.update(func(tx *bolt.Tx) error {
-			return clearBuckets(tx, queueBucket, failedBucket, shapesBucket)
-		}); err != nil {
-			return nil, fileError(err)
+	if s.run == 0 || over != "" {
+		if err := s.beginNew(len(keys)); err != nil {
+			return nil, err
 		}
 	} else {
 		s.queue.spilled = true
@@ -343,17 +341,44 @@ func (s *State) begin(keys []string) (numbers []int, err error) {
 		if n < 0 {
 			n = len(s.seeds)
 			s.seeds = append(s.seeds, key)
-			s.changes.put(metaBucket, string(seedKey(n)), []byte(key))
+			s.meta.put(string(seedKey(n)), text(key))
 		}
 		numbers = append(numbers, n)
 	}
 	if err := s.write(); err != nil {
 		return nil, err
 	}
-	return numbers, s.count()
+	return numbers, s.countWaiting()
 }
 
-func (s *State) count() error {
+// beginNew begins a crawl with a number of seeds. It forgets the queue and the seeds of the last one.
+func (s *State) beginNew(seeds int) error {
+	if s.run > 0 {
+		if err := s.update(func(tx *bolt.Tx) error {
+			return clearBuckets(tx, queueBucket, failedBucket, shapesBucket)
+		}); err != nil {
+			return fileError(err)
+		}
+	}
+	clear(s.queued)
+	s.unqueued.clear()
+	s.failed.clear()
+	s.shapes.clear()
+	for n := range s.moved {
+		s.meta.put(string(movedKey(n)), "")
+	}
+	for i := seeds; i < len(s.seeds); i++ {
+		s.meta.put(string(seedKey(i)), "")
+	}
+	s.seeds = nil
+	clear(s.moved)
+	s.run++
+	s.meta.put("run", text(binary.BigEndian.AppendUint64(nil, s.run)))
+	s.meta.put("over", "")
+	return nil
+}
+
+func (s *State) countWaiting() error {
 	return fileError(s.view(func(tx *bolt.Tx) error {
 		s.waiting = int64(tx.Bucket(queueBucket).Stats().KeyN)
 		return nil
@@ -390,10 +415,14 @@ func (s *State) requeue() error {
 	}))
 }
 
-func (s *State) finish() error {
+// finish records the end of a crawl. If the state is removed soon, it is not written.
+func (s *State) finish(removed bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.changes.put(metaBucket, "over", []byte{1})
+	s.meta.put("over", "\x01")
+	if removed {
+		return nil
+	}
 	return s.write()
 }
 
@@ -402,5 +431,5 @@ func (s *State) moveSeed(n int, key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.moved[n] = key
-	s.changes.put(metaBucket, string(movedKey(n)), []byte(key))
+	s.meta.put(string(movedKey(n)), text(key))
 }

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -122,7 +121,7 @@ func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Opt
 	m.former, m.started = map[string]string{}, time.Now()
 	c := m.Crawl
 	c.State, c.Visit, c.Sync = m.state, m.visit, d.Flush
-	c.Ended = m.ended
+	c.Ended, c.StateRemoved = m.ended, m.removesState()
 	if m.Newer && !m.Keep && !m.Spider {
 		c.Skip = m.unchangedInListing
 	}
@@ -156,10 +155,8 @@ func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Opt
 	if err := d.Flush(); err != nil {
 		return &m.report, err
 	}
-	if kind, _, err := m.state.Owner(kindKey); err == nil && kind == m.kind() && !m.keepsState() &&
-		m.State == "" {
-		m.state.Close()
-		os.Remove(m.file)
+	if c.StateRemoved {
+		m.state.Remove()
 		d.Root.Remove(stateDir) // fails if it is not empty
 	}
 	return &m.report, nil

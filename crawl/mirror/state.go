@@ -71,6 +71,12 @@ func (m *mirror) kind() string {
 
 func (m *mirror) keepsState() bool { return m.Newer && !m.Spider }
 
+// removesState reports whether the state is removed after a complete run.
+func (m *mirror) removesState() bool {
+	kind, _, err := m.state.Owner(kindKey)
+	return err == nil && kind == m.kind() && !m.keepsState() && m.State == ""
+}
+
 // openState opens the state that m resumes, reuses or creates. It never takes over an unfinished
 // state that m cannot resume.
 func (m *mirror) openState(seeds []uri.URI) error {

@@ -21,7 +21,7 @@ var ceilings = map[string]ceiling{
 	"cmd/urlget":             {15950, 0},
 	"serve":                  {7150, 11},
 	"archive":                {10500, 69},
-	"crawl":                  {7550, 56},
+	"crawl":                  {7800, 56},
 	"protocols":              {40800, 142},
 	"fetch":                  {22650, 288},
 	"fetch/driver":           {2250, 44},
