@@ -60,10 +60,13 @@ func (l *Layout) Path(u uri.URI, t fetch.Traits) string {
 	case l.CutDirs > 0:
 		dirs = dirs[min(l.CutDirs, len(dirs)):]
 	}
-	if host := hostName(u); !l.NoHost && !l.Flat && host != "" {
-		dirs = append([]string{host}, dirs...)
+	all := make([]string, 0, 2+len(dirs))
+	if !l.NoHost && !l.Flat {
+		if host := hostName(u); host != "" {
+			all = append(all, host)
+		}
 	}
-	return joinNames(append(append([]string(nil), dirs...), name))
+	return joinNames(append(append(all, dirs...), name))
 }
 
 // joinNames returns the path with the given elements. The first one is not hidden and does not look
@@ -72,7 +75,7 @@ func joinNames(names []string) string {
 	if first := names[0]; first[0] == '.' || first[0] == '-' {
 		names[0] = shorten(fmt.Sprintf("%%%02X", first[0]) + first[1:])
 	}
-	return path.Join(names...)
+	return path.Clean(strings.Join(names, "/"))
 }
 
 // alternative returns the nth alternative to a path, with the same extension.
@@ -131,7 +134,7 @@ func hostName(u uri.URI) string {
 	}
 	name := escapeName(host, "+")
 	if port := u.Port(0); port != 0 {
-		name = fmt.Sprintf("%s+%d", name, port)
+		name += "+" + strconv.Itoa(int(port))
 	}
 	return name
 }
@@ -141,9 +144,9 @@ func hostName(u uri.URI) string {
 // has it.
 func webNames(u uri.URI, index string, distinct bool) []string {
 	u = u.Normalize()
-	var names []string
-	for name := range strings.SplitSeq(strings.TrimPrefix(u.Path(), "/"), "/") {
-		names = append(names, escapeName(decodeWeb(name), "?"))
+	names := strings.Split(strings.TrimPrefix(u.Path(), "/"), "/")
+	for i, name := range names {
+		names[i] = escapeName(decodeWeb(name), "?")
 	}
 	last := &names[len(names)-1]
 	for i, name := range names[:len(names)-1] {
@@ -228,6 +231,39 @@ func treeNames(u uri.URI, distinct bool) []string {
 // escapeName encodes a name of arbitrary bytes as a file name. The characters in more are encoded
 // too.
 func escapeName(name, more string) string {
+	s := name
+	if !isPlain(name) {
+		s = escapeRunes(name, more)
+	}
+	switch lower := strings.ToLower(s); {
+	case s == "":
+		return s
+	case s == ".", s == "..", strings.HasPrefix(lower, stateDir):
+		s = "%2E" + s[1:] // the names of state files are reserved
+	case download.IsPartialName(s), strings.HasSuffix(lower, backup):
+		i := strings.LastIndexByte(s, '.') // suffixes of partial files and of originals are reserved
+		s = s[:i] + "%2E" + s[i+1:]
+	case runtime.GOOS == "windows" && s[0] != '.' && s[0] != '-' && s[0] != '_' &&
+		strings.HasPrefix(fetch.SafeName(s), "_"):
+		s = fmt.Sprintf("%%%02X", s[0]) + s[1:] // the name of a device
+	}
+	return shorten(s)
+}
+
+// isPlain reports whether a name has only characters that no system forbids.
+func isPlain(name string) bool {
+	for _, c := range []byte(name) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_':
+		case c == '.' && name[len(name)-1] != '.': // at the end, Windows ignores it
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func escapeRunes(name, more string) string {
 	var b strings.Builder
 	for i := 0; i < len(name); {
 		r, n := utf8.DecodeRuneInString(name[i:])
@@ -248,20 +284,7 @@ func escapeName(name, more string) string {
 			b.WriteString(c)
 		}
 	}
-	s := b.String()
-	switch lower := strings.ToLower(s); {
-	case s == "":
-		return s
-	case s == ".", s == "..", strings.HasPrefix(lower, stateDir):
-		s = "%2E" + s[1:] // the names of state files are reserved
-	case download.IsPartialName(s), strings.HasSuffix(lower, backup):
-		i := strings.LastIndexByte(s, '.') // suffixes of partial files and of originals are reserved
-		s = s[:i] + "%2E" + s[i+1:]
-	case runtime.GOOS == "windows" && s[0] != '.' && s[0] != '-' && s[0] != '_' &&
-		strings.HasPrefix(fetch.SafeName(s), "_"):
-		s = fmt.Sprintf("%%%02X", s[0]) + s[1:] // the name of a device
-	}
-	return shorten(s)
+	return b.String()
 }
 
 func isEscape(s string) bool {

@@ -1,6 +1,7 @@
 package uri_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/urlget/urlget/fetch/uri"
@@ -116,6 +117,26 @@ func TestWithoutPassword(t *testing.T) {
 	} {
 		if got := uri.MustParse(text).WithoutPassword().String(); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestCanonicalURLsAreNormalizedWithoutAllocations(t *testing.T) {
+	for _, text := range []string{"http://h.example/a/b?c#d", "http://127.0.0.1:8080/", "ftp://h/x%2Fy;type=a",
+		"gopher://h/1/menu", "news:a@b"} {
+		u := uri.MustParse(text)
+		if got := u.Normalize(); got != u {
+			t.Errorf("%s became %s", u, got)
+		}
+		if n := testing.AllocsPerRun(10, func() { u.Normalize() }); n > float64(strings.Count(text, "%")) {
+			t.Errorf("%s: %v allocations", u, n)
+		}
+	}
+	for text, want := range map[string]string{"http://h:080/": "http://h/", "http://h:08080/": "http://h:8080/",
+		"http://h:/": "http://h/", "http://H/": "http://h/", "http://[::0:1]:8080/": "http://[::1]:8080/",
+		"http://%68/": "http://h/", "http://u@h:81/": "http://u@h:81/"} {
+		if got := uri.MustParse(text).Normalize().String(); got != want {
+			t.Errorf("%s became %s, want %s", text, got, want)
 		}
 	}
 }

@@ -13,9 +13,10 @@ import "strings"
 // schemes, remove it first with [URI.WithoutPort].
 func (u URI) Normalize() URI {
 	name := u.Scheme()
-	c, rule := u.split(), lookup(name)
+	written, rule := u.split(), lookup(name)
+	c := written
 	c.scheme = strings.ToLower(c.scheme)
-	if u.authority {
+	if u.authority && !u.hasCanonicalAuthority(rule.port) {
 		c.authority = "//" + hostPortText(u.host, u.port, rule.port)
 		if u.at > 0 {
 			c.authority = "//" + normalEscapes(u.userinfo()) + "@" + c.authority[2:]
@@ -38,11 +39,27 @@ func (u URI) Normalize() URI {
 	if name == "file" && isLocal {
 		c.authority = "//"
 	}
+	if c == written {
+		return u
+	}
 	n := c.uri()
 	if n.IsZero() && c != (components{}) {
 		return u // the result would be longer than MaxLen
 	}
 	return n
+}
+
+// hasCanonicalAuthority reports whether the authority, for a default port, is certainly written in
+// canonical form.
+func (u URI) hasCanonicalAuthority(port uint16) bool {
+	digits := u.text[u.hostEnd:u.path] // with the colon
+	if u.at > 0 || u.text[u.authStart():u.hostEnd] != u.host {
+		return false
+	}
+	if u.port == 0 || u.port == port {
+		return digits == ""
+	}
+	return digits[1] != '0'
 }
 
 // normalEscapes decodes escapes that are not required and writes the others in upper case (RFC
