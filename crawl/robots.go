@@ -39,7 +39,11 @@ type Robots struct {
 
 type siteRules struct {
 	ready chan struct{} // holds a value while no goroutine retrieves the rules
-	until time.Time     // expiry
+	known knownRules    // guarded by Robots.mu
+}
+
+type knownRules struct {
+	until time.Time // expiry
 	rules *robots.Rules
 	err   error
 }
@@ -60,46 +64,63 @@ func NewRobots(client *fetch.Client, agent string) *Robots {
 // section 2.3.1.4), or that the policy forbids the link. The request for robots.txt is
 // made on behalf of from, without the user's credentials. If the policy refuses u, nothing is sent.
 func (c *Robots) Rules(ctx context.Context, u, from uri.URI) (*robots.Rules, error) {
-	path, err := uri.ParseRef(c.client.Traits(u).Robots)
-	if path.IsZero() || err != nil {
+	path := c.client.Traits(u).Robots
+	if path == "" {
 		return &robots.Rules{}, nil
 	}
 	if err := c.client.Check(&fetch.Request{URL: u, From: from}); err != nil {
 		return nil, err
 	}
-	s := c.site(u.Site())
+	site := u.Site()
+	s, known := c.site(site)
+	if time.Now().Before(known.until) {
+		return known.rules, known.err
+	}
+	ref, err := uri.ParseRef(path)
+	if err != nil {
+		return &robots.Rules{}, nil
+	}
 	select {
 	case <-s.ready:
 	case <-ctx.Done():
 		return nil, fetch.ContextError(ctx)
 	}
 	defer func() { s.ready <- struct{}{} }()
-	if time.Now().Before(s.until) {
-		return s.rules, s.err
+	if known = c.knownRules(s); time.Now().Before(known.until) {
+		return known.rules, known.err
 	}
-	valid := true
+	known, valid := knownRules{}, true
 	request := func(ctx context.Context) (*robots.Rules, error) {
-		return c.retrieve(ctx, u.WithoutUserinfo().Resolve(path), from)
+		return c.retrieve(ctx, u.WithoutUserinfo().Resolve(ref), from)
 	}
 	if c.Share == nil {
-		s.rules, s.err = request(ctx)
+		known.rules, known.err = request(ctx)
 	} else {
-		s.rules, s.err = c.Share(ctx, u.Site(), request)
-		valid = s.err == nil || fetch.CodeOf(s.err) != ""
+		known.rules, known.err = c.Share(ctx, site, request)
+		valid = known.err == nil || fetch.CodeOf(known.err) != ""
 	}
 	switch {
 	case ctx.Err() != nil || !valid:
-	case fetch.CodeOf(s.err) == fetch.ErrPolicy: // links from other pages may be allowed
-	case s.err != nil && c.Share != nil: // Share caches failures itself
-	case s.err != nil:
-		s.until = time.Now().Add(failuresFresh)
+	case fetch.CodeOf(known.err) == fetch.ErrPolicy: // links from other pages may be allowed
+	case known.err != nil && c.Share != nil: // Share caches failures itself
+	case known.err != nil:
+		known.until = time.Now().Add(failuresFresh)
 	default:
-		s.until = time.Now().Add(RulesFresh)
+		known.until = time.Now().Add(RulesFresh)
 	}
-	return s.rules, s.err
+	c.mu.Lock()
+	s.known = known
+	c.mu.Unlock()
+	return known.rules, known.err
 }
 
-func (c *Robots) site(name string) *siteRules {
+func (c *Robots) knownRules(s *siteRules) knownRules {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return s.known
+}
+
+func (c *Robots) site(name string) (*siteRules, knownRules) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.sites[name]
@@ -113,7 +134,7 @@ func (c *Robots) site(name string) *siteRules {
 			c.order = c.order[1:]
 		}
 	}
-	return s
+	return s, s.known
 }
 
 // Allowed reports whether rules, which must be those of the server of u, allow a visit of u. They

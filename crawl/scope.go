@@ -339,8 +339,10 @@ func endlessReason(u uri.URI) Reason {
 // names of the query's parameters. It is "" for a URL that has neither, because it is the only one
 // of its form.
 func formOf(u uri.URI) string {
+	site := u.Site()
 	var b strings.Builder
-	b.WriteString(u.Site())
+	b.Grow(len(site) + len(u.Path()))
+	b.WriteString(site)
 	number, parameter, varies := false, false, false
 	for _, c := range []byte(u.Path()) {
 		if parameter = (parameter || c == ';') && c != '/'; parameter { // often a session id

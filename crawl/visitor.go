@@ -86,7 +86,7 @@ func (v *Visitor) checkRobots(ctx context.Context, p *Page) (allowed bool, err e
 		return true, nil
 	}
 	rules, err := v.Robots.Rules(ctx, p.URL, p.Source())
-	if errors.As(err, new(*StoreError)) {
+	if err != nil && errors.As(err, new(*StoreError)) {
 		return false, err
 	}
 	if err == nil && !v.NoRobots {

@@ -202,6 +202,12 @@ func (t *tree) reportVisit(e mirror.Event, pos string, number int) {
 		t.rep.failed(number, pos, url, e.Err)
 		return
 	}
+	if e.Outcome != mirror.Deleted && e.Target.IsZero() {
+		t.rep.tally.count(e.Outcome, 0)
+	}
+	if !t.rep.showsMessages() && t.rep.events == nil {
+		return
+	}
 	path := ""
 	if e.Path != "" {
 		path = t.jobs.out.path(e.Path)
@@ -247,7 +253,6 @@ func (t *tree) reportVisit(e mirror.Event, pos string, number int) {
 	} else if t.opts.Report.Verbose && e.Err == nil && e.Outcome != job.Saved && e.Outcome != job.Listed {
 		t.rep.say("%s: %s", url, strings.ReplaceAll(string(e.Outcome), "_", " "))
 	}
-	t.rep.tally.count(e.Outcome, 0)
 }
 
 // reportRename reports a file that was saved and has made way for a directory since.

@@ -2,7 +2,6 @@ package mirror
 
 import (
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -101,7 +100,7 @@ func (m *mirror) emit(e Event) {
 // directory. The path of a web page of a directory goes to the URL that ends in a slash, see contender.
 func (m *mirror) isFinal(p *crawl.Page, name string) bool {
 	switch _, renamed := m.former[p.Key()]; {
-	case renamed, provisionalName().MatchString(path.Base(name)):
+	case renamed, isProvisional(name):
 		return false
 	case !m.mayShare(p.URL, name) || strings.HasSuffix("/"+p.URL.URLPath(), "/"):
 		return true
@@ -111,8 +110,7 @@ func (m *mirror) isFinal(p *crawl.Page, name string) bool {
 
 // recordFormer records the path of a file that is renamed. m.mu must be held.
 func (m *mirror) recordFormer(key, name string) {
-	if _, renamed := m.former[key]; !renamed && m.former != nil &&
-		!provisionalName().MatchString(path.Base(name)) {
+	if _, renamed := m.former[key]; !renamed && m.former != nil && !isProvisional(name) {
 		m.former[key] = name
 	}
 }
@@ -143,7 +141,7 @@ func (m *mirror) reportWaiting() {
 	defer m.mu.Unlock()
 	for _, key := range slices.Sorted(maps.Keys(m.waiting)) {
 		e := m.waiting[key]
-		if _, renamed := m.former[key]; !renamed && !provisionalName().MatchString(path.Base(e.Path)) {
+		if _, renamed := m.former[key]; !renamed && !isProvisional(e.Path) {
 			m.emit(e)
 		}
 	}

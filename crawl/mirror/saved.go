@@ -88,7 +88,7 @@ func (r *retrieval) setMetadata(content []byte) error {
 // sniff sets the type of a page by its content, if it is unknown. Content may be nil.
 func (r *retrieval) sniff(content []byte) error {
 	t := r.d.Client.Traits(r.p.URL)
-	if !t.HTML || t.Menus || r.parse != nil {
+	if !t.HTML || t.Menus || r.parse != nil || r.p.Rel != "manifest" && !links.IsUnknown(r.now.Type) {
 		return nil
 	}
 	page, err := r.openPage(r.p, r.now.Path, content)
@@ -144,7 +144,7 @@ func extension(contentType, name string) string {
 }
 
 func hasLinks(contentType string) bool {
-	_, ok := links.Read(strings.NewReader(""), contentType, uri.URI{})
+	_, ok := links.Read(nil, contentType, uri.URI{})
 	return ok
 }
 

@@ -66,6 +66,10 @@ func (m *mirror) prepareNames() error {
 // provisionalName matches provisional names, which are the final ones of layout 1.
 var provisionalName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%00\d*(\.[^.]*)?$`) })
 
+func isProvisional(name string) bool {
+	return strings.Contains(name, "%00") && provisionalName().MatchString(path.Base(name))
+}
+
 // withoutNumber returns the path that a URL with a provisional path wants.
 func withoutNumber(name string) string {
 	return path.Join(path.Dir(name), provisionalName().ReplaceAllString(path.Base(name), "$1"))
@@ -328,7 +332,7 @@ func (s *settlement) removeOrphans(want string, entries []preference) {
 // removeUnowned removes what was saved under a provisional path, if no URL has it.
 func (m *mirror) removeUnowned(name string) {
 	owner, _, err := m.state.Owner(filePrefix + name)
-	if err == nil && owner == "" && provisionalName().MatchString(path.Base(name)) {
+	if err == nil && owner == "" && isProvisional(name) {
 		m.d.Root.Remove(name)
 		m.removePart(name)
 	}

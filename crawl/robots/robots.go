@@ -153,7 +153,7 @@ func product(value string, versions bool) string {
 // is the rule with the longest pattern; if two are equally long, the allow rule (section 2.2.2).
 // Matched is "" if no rule matches. The robots.txt itself is always allowed.
 func (r *Rules) Allowed(path string) (ok bool, matched string) {
-	if r == nil || path == "/robots.txt" {
+	if r == nil || len(r.rules) == 0 || path == "/robots.txt" {
 		return true, ""
 	}
 	path = normalize(path)

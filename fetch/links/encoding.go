@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"mime"
 	"strings"
 	"unicode/utf8"
 
@@ -154,7 +153,7 @@ func xmlEncoding(start []byte) string {
 
 // labelOf returns the charset of a content type, in lower case, also of one with malformed parameters.
 func labelOf(contentType string) string {
-	_, params, err := mime.ParseMediaType(contentType)
+	_, params, err := parseMediaType(contentType)
 	label := params["charset"]
 	if err != nil {
 		label = charsetIn(contentType)

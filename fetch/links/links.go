@@ -62,7 +62,7 @@ func Read(r io.Reader, contentType string, base uri.URI) (iter.Seq2[fetch.Entry,
 func read(
 	r io.Reader, contentType string, base uri.URI, a *Anchors, dirs bool,
 ) (iter.Seq2[fetch.Entry, error], bool) {
-	mediaType, _, err := mime.ParseMediaType(contentType)
+	mediaType, _, err := parseMediaType(contentType)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
 		return nil, false
 	}

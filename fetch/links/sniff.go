@@ -16,7 +16,7 @@ const sniffLength = 512
 
 // IsUnknown reports whether a content type says nothing (MIME Sniffing, section 7), or is not one.
 func IsUnknown(contentType string) bool {
-	mediaType, _, err := mime.ParseMediaType(contentType)
+	mediaType, _, err := parseMediaType(contentType)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
 		return true
 	}
