@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -189,6 +190,13 @@ func (b *guardedBody) record() {
 	}
 }
 
+const smallCopy, largeCopy = 8 << 10, 128 << 10
+
+var (
+	smallCopies = sync.Pool{New: func() any { return new([smallCopy]byte) }}
+	largeCopies = sync.Pool{New: func() any { return new([largeCopy]byte) }}
+)
+
 // WriteTo implements io.WriterTo with the WriteTo of the driver's body, which may let the kernel
 // move the bytes.
 func (b *guardedBody) WriteTo(w io.Writer) (int64, error) {
@@ -200,11 +208,14 @@ func (b *guardedBody) WriteTo(w io.Writer) (int64, error) {
 	}
 	inner, ok := b.inner.(io.WriterTo)
 	if !ok || b.tee != nil || b.content != nil || b.digests != nil {
-		size := int64(128 << 10)
-		if b.max >= 0 { // most bodies are smaller, and the next byte is their end
-			size = min(size, max(b.max-b.got, 0)+1)
+		if b.max >= 0 && b.max-b.got < smallCopy { // most bodies, and the next byte is their end
+			buf := smallCopies.Get().(*[smallCopy]byte)
+			defer smallCopies.Put(buf)
+			return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, buf[:])
 		}
-		return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, make([]byte, size))
+		buf := largeCopies.Get().(*[largeCopy]byte)
+		defer largeCopies.Put(buf)
+		return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, buf[:])
 	}
 	b.out = splicingSink{sink: sink{w: w, body: b, start: b.got}}
 	sink := &b.out.sink

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/urlget/urlget/crawl"
@@ -18,6 +19,9 @@ import (
 	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/uri"
 )
+
+// contents are buffers for the contents of pages, which are read for links after they were saved.
+var contents = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b }}
 
 // maxRestarts limits how often a page is started again under another name.
 const maxRestarts = 5
@@ -138,7 +142,7 @@ func (r *retrieval) act(ctx context.Context, a action, k pageInfo) error {
 	req := r.p.Request(ctx)
 	req.IfChanged = a.ifChanged
 	opts := &download.Options{Exists: a.exists, ResumePart: true, Known: a.known, Content: k.mayLink,
-		Retry:    r.Retry,
+		Absent: r.existing == nil, Retry: r.Retry,
 		Response: func(resp *fetch.Response) error { return r.response(ctx, resp) }}
 	if a.compare {
 		opts.Same = path.Base(r.unconverted)
@@ -155,7 +159,16 @@ func (r *retrieval) act(ctx context.Context, a action, k pageInfo) error {
 		name := withoutNumber(r.now.Path)
 		opts.Progress = func(done, total int64) { r.Progress(ctx, name, done, total) }
 	}
+	if k.mayLink {
+		buffer := contents.Get().(*[]byte)
+		defer contents.Put(buffer)
+		opts.ContentBuffer = *buffer
+		defer func() { *buffer = opts.ContentBuffer }()
+	}
 	res, err := r.d.Do(ctx, req, r.now.Path, opts)
+	if res != nil && res.Content != nil {
+		opts.ContentBuffer = res.Content
+	}
 	if res != nil {
 		r.received(res.Written)
 		r.v.Received += res.Written

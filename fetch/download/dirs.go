@@ -65,7 +65,10 @@ func (d *Downloader) Lstat(name string) (fs.FileInfo, error) {
 		return nil, err
 	}
 	defer d.dirs.put(dir)
-	return dir.lstat(path.Base(name))
+	if base := path.Base(name); !dir.isAbsent(base) {
+		return dir.lstat(base)
+	}
+	return nil, &fs.PathError{Op: "lstat", Path: name, Err: fs.ErrNotExist}
 }
 
 func openOrMake(root *os.Root, path string, create bool) (directory, error) {

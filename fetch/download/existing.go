@@ -1,7 +1,6 @@
 package download
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -112,6 +111,10 @@ func (f *toFile) lookUp() error {
 		return nil
 	}
 	f.old = nil
+	if f.opts.Absent && f.oldName == "" {
+		f.oldName = f.name
+		return nil
+	}
 	err := f.openDir(false)
 	if err == nil && !f.dir.isAbsent(f.name) {
 		f.old, err = f.dir.lstat(f.name)
@@ -156,7 +159,7 @@ func (f *toFile) describeSaved(r *Result) {
 	r.Name, r.ModTime = f.path(f.name), f.modTime
 	if f.memory != nil {
 		if f.opts.Content {
-			r.Content = bytes.Clone(f.memory[:f.size])
+			r.Content = append(f.opts.ContentBuffer[:0], f.memory[:f.size]...)
 		}
 		return
 	}

@@ -65,8 +65,12 @@ type Options struct {
 	// SHA256 requests Result.SHA256. Like Checksum it prevents the kernel from moving the bytes to
 	// the file. Large buffers are digested concurrently with the transfer.
 	SHA256 bool
-	// Content requests Result.Content.
-	Content bool
+	// Content requests Result.Content. Its memory is that of ContentBuffer, as far as that suffices.
+	Content       bool
+	ContentBuffer []byte
+	// Absent states that the caller has just found no file of the name. One that has appeared since is
+	// not looked for before the file is to get its name.
+	Absent bool
 
 	// Progress is called as bytes arrive. Done is the number of bytes so far, including those of an
 	// earlier run; total is the expected number, or -1. It must be quick. Calls do not overlap.

@@ -34,6 +34,8 @@ func TestResultDescribesFile(t *testing.T) {
 	}{
 		{name: "small", content: small, opts: download.Options{Content: true}, want: string(small)},
 		{name: "without a time", content: small, script: []reply{{bare: true}}, opts: download.Options{Content: true}, want: string(small)},
+		{name: "in a buffer", content: small, opts: download.Options{Content: true, ContentBuffer: make([]byte, 0, 4<<10)}, want: string(small)},
+		{name: "in a buffer that is too small", content: small, opts: download.Options{Content: true, ContentBuffer: make([]byte, 9)}, want: string(small)},
 		{name: "large", content: large, opts: download.Options{Content: true}},
 		{name: "not requested", content: small},
 		{name: "replaces a file", content: small, there: []byte("old"), opts: download.Options{Content: true, Exists: download.Overwrite}},
@@ -74,6 +76,30 @@ func TestResultDescribesFile(t *testing.T) {
 				t.Errorf("Content has %d bytes, want %d", len(r.Content), len(tt.want))
 			}
 		})
+	}
+}
+
+// A file that appears after the caller has looked for it is replaced as one that was there before.
+func TestAbsentFileHasAppeared(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{3000, 200 << 10} {
+		dir, content := t.TempDir(), pattern(size, 1)
+		name := filepath.Join(dir, "file.bin")
+		if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		opts := &download.Options{Exists: download.Overwrite, Absent: true}
+		if _, err := newLiar(content).downloader(t, dir).Get(t.Context(), liarURL, "file.bin", opts); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(name)
+		info, _ := os.Stat(name)
+		if err != nil || string(got) != string(content) || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+			t.Errorf("%d bytes of %d, %v, %v", len(got), size, info.Mode(), err)
+		}
+		if list, _ := os.ReadDir(dir); len(list) != 1 {
+			t.Errorf("the directory has %v", list)
+		}
 	}
 }
 
