@@ -16,6 +16,8 @@ import (
 const (
 	// maxInMemory is the size in bytes up to which content is kept in memory until it is complete.
 	maxInMemory = 64 << 10
+	// smallMemory is the size of the memory of smaller content, in bytes.
+	smallMemory = 8 << 10
 	// recordFrom is the size in bytes from which on a part gets a record at once, in case the
 	// process is killed. Smaller parts get one only after an error.
 	recordFrom = 1 << 20
@@ -38,8 +40,8 @@ type toFile struct {
 	opts *Options
 	sums *sums
 
-	begun   bool // content was received or existed before: the name is final
-	memory  *[maxInMemory]byte
+	begun   bool      // content was received or existed before: the name is final
+	memory  []byte    // nil if the content is not kept in memory
 	size    int       // of the content in memory
 	out     int64     // value of done at the last writeOut
 	part    *part     // nil while the content is in memory
@@ -47,7 +49,31 @@ type toFile struct {
 	outcome Outcome   // set if the transfer ends with errNotNeeded
 }
 
-var memories = sync.Pool{New: func() any { return new([maxInMemory]byte) }}
+// memories and smallMemories hold the memory of files. Many transfers wait for their content at once, so
+// that large memory for each of many small files would double the heap.
+var (
+	memories      = sync.Pool{New: func() any { return new([maxInMemory]byte) }}
+	smallMemories = sync.Pool{New: func() any { return new([smallMemory]byte) }}
+)
+
+// remember provides memory for the content, of f.want bytes, and for one more byte, which is an error.
+func (f *toFile) remember() {
+	if 0 <= f.want && f.want < smallMemory {
+		f.memory = smallMemories.Get().(*[smallMemory]byte)[:]
+	} else {
+		f.memory = memories.Get().(*[maxInMemory]byte)[:]
+	}
+}
+
+func (f *toFile) forget() {
+	switch len(f.memory) {
+	case smallMemory:
+		smallMemories.Put((*[smallMemory]byte)(f.memory))
+	case maxInMemory:
+		memories.Put((*[maxInMemory]byte)(f.memory))
+	}
+	f.memory = nil
+}
 
 func (f *toFile) init(d *Downloader, req *fetch.Request, name string, opts *Options, s *sums, p *progress) {
 	*f = toFile{progress: p, place: newPlace(d, opts.Dir, name), req: req, opts: opts, sums: s}
@@ -67,13 +93,6 @@ func (f *toFile) closePart() {
 	if f.part != nil {
 		closeLocked(f.part.file)
 		f.part = nil
-	}
-}
-
-func (f *toFile) forget() {
-	if f.memory != nil {
-		memories.Put(f.memory)
-		f.memory = nil
 	}
 }
 
@@ -117,7 +136,7 @@ func (f *toFile) begin(ctx context.Context, resp *fetch.Response) error {
 		return nil
 	}
 	if f.want <= maxInMemory {
-		f.memory = memories.Get().(*[maxInMemory]byte)
+		f.remember()
 		return nil
 	}
 	if err := f.makePart(); err != nil {
