@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"time"
@@ -95,9 +96,13 @@ func (f *toFile) commitMemory() (name string, err error) {
 		if _, err = file.Write(f.memory[:f.size]); err != nil {
 			return err
 		}
+		f.modTime = time.Time{}
 		if t := f.object.ModTime; fetch.PlausibleTime(t) {
 			if err := file.chtimes(t); err != nil {
 				return err
+			}
+			if keepsTime(t) {
+				f.modTime = t
 			}
 		}
 		if f.d.Sync == SyncEach {
@@ -105,8 +110,10 @@ func (f *toFile) commitMemory() (name string, err error) {
 				return err
 			}
 		}
-		if f.modTime, err = file.modTime(); err != nil {
-			return err
+		if f.modTime.IsZero() {
+			if f.modTime, err = file.modTime(); err != nil {
+				return err
+			}
 		}
 		name, err = f.d.numbers.place(f.path(f.name), f.opts.Exists, file.link)
 		return err
@@ -115,6 +122,12 @@ func (f *toFile) commitMemory() (name string, err error) {
 		err = errNeedsPart
 	}
 	return name, err
+}
+
+// keepsTime reports whether each file system with unnamed files stores t as it is. Some store whole seconds
+// in 32 bits.
+func keepsTime(t time.Time) bool {
+	return t.Nanosecond() == 0 && t.Unix() >= 0 && t.Unix() <= math.MaxInt32
 }
 
 func (e Exists) replaces() bool { return e == Overwrite || e == Newer || e == Resume }
