@@ -35,6 +35,27 @@ func (c *Conn) Unread() bool {
 	return c.apply(&c.rd, c.conn.SetReadDeadline) != nil || waits
 }
 
+// Ask calls send, which writes a request to an idle connection, and waits until the reply begins. If there
+// is input before, or the end of the stream, as for Unread, Ask does not call send: sent is false, and the
+// connection must not be used any more. Compared with Unread, a write and a read, it saves a system call, and
+// the caller needs no buffer while it waits. Where the socket cannot be polled, it does not wait.
+func (c *Conn) Ask(send func() error) (sent bool, err error) {
+	known := false
+	if c.raw == nil {
+		if err := c.armRead(); err != nil {
+			return false, err
+		}
+		sent, known, err = c.socket.ask(c.conn, send)
+	}
+	if !known {
+		if c.Unread() {
+			return false, nil
+		}
+		return true, send()
+	}
+	return sent, c.withAwaited(c.explain("read", &c.rd, err))
+}
+
 // HasInput reports whether the socket of an idle connection has input, or the end of the stream. It
 // does not wait, and returns false if that cannot be determined. Unlike Unread, it leaves the
 // connection usable.

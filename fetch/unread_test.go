@@ -3,11 +3,13 @@ package fetch
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"testing"
 	"time"
 
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
@@ -118,4 +120,93 @@ func TestUnreadAfterTheContext(t *testing.T) {
 	defer c.Bind(ctx)()
 	cancel()
 	awaitUnread(t, c, "the end of the context")
+}
+
+// TestAsk sends requests with Ask. Input before one, which would be taken for its reply, prevents it, and a
+// reply of any delay is waited for.
+func TestAsk(t *testing.T) {
+	t.Parallel()
+	for _, socket := range []struct {
+		name string
+		wrap func(net.Conn) net.Conn
+	}{
+		{"a socket", func(c net.Conn) net.Conn { return c }},
+		{"no socket", func(c net.Conn) net.Conn { return unpeekable{c} }},
+	} {
+		t.Run(socket.name, func(t *testing.T) {
+			t.Parallel()
+			c, raw, peer := afterExchange(t, 0, socket.wrap)
+			buf := make([]byte, 5)
+			ask := func() error {
+				_, err := io.WriteString(c, "hello")
+				return err
+			}
+			for range 100 {
+				go func() {
+					if _, err := io.ReadFull(raw, make([]byte, 5)); err == nil {
+						io.WriteString(peer, "reply")
+					}
+				}()
+				if sent, err := c.Ask(ask); !sent || err != nil {
+					t.Fatal(sent, err)
+				}
+				if _, err := io.ReadFull(c, buf); err != nil || string(buf) != "reply" {
+					t.Fatalf("%q, %v", buf, err)
+				}
+			}
+			failure := errors.New("no request")
+			if sent, err := c.Ask(func() error { return failure }); !sent || err != failure {
+				t.Error(sent, err)
+			}
+			io.WriteString(peer, "unsolicited")
+			awaitInput(t, c)
+			if sent, err := c.Ask(func() error { t.Error("it was sent"); return nil }); sent || err != nil {
+				t.Error(sent, err)
+			}
+		})
+	}
+}
+
+func awaitInput(t *testing.T, c *Conn) {
+	t.Helper()
+	if socket, ok := c.conn.(*net.TCPConn); ok {
+		raw, err := socket.SyscallConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := raw.Read(func(uintptr) bool { return c.HasInput() }); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAskUntilTheContextEnds(t *testing.T) {
+	t.Parallel()
+	c, _, _ := afterExchange(t, 0, func(c net.Conn) net.Conn { return c })
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer c.Bind(ctx)()
+	gone := errors.New("gone")
+	sent, err := c.Ask(func() error {
+		cancel(gone)
+		return nil
+	})
+	if !sent || !errors.Is(err, gone) {
+		t.Error(sent, err)
+	}
+}
+
+func TestAskTimesOut(t *testing.T) {
+	t.Parallel()
+	c, _, _ := afterExchange(t, 0, func(c net.Conn) net.Conn { return c })
+	sent, err := c.Ask(func() error {
+		if _, err := io.WriteString(c, "hello"); err != nil {
+			return err
+		}
+		c.SetIdle(time.Millisecond)
+		return c.armRead()
+	})
+	silence, ok := errors.AsType[*wire.TimeoutError](err)
+	if !sent || !ok || silence.Op != "read" || silence.Awaited != "reply" {
+		t.Errorf("%t, %#v", sent, err)
+	}
 }

@@ -49,6 +49,9 @@ type PoolOptions[C any] struct {
 	// idle connections a few times before they expire. Conn may return nil for an idle connection that
 	// expects input; the driver must then read it after Get.
 	Conn func(C) (conn *fetch.Conn, buffered int)
+	// Asks declares that the driver sends each request with [fetch.Conn.Ask], which looks for unsolicited
+	// input itself, and that it keeps no connection with buffered input.
+	Asks bool
 	// Valid, if not nil, reports whether a connection can be reused. Get calls it before it leases
 	// an idle connection, and Put before it keeps one, without locks.
 	Valid func(C) bool
@@ -136,7 +139,7 @@ func NewPool[K comparable, C any](env fetch.Env, opts PoolOptions[C]) *Pool[K, C
 }
 
 func (o *PoolOptions[C]) valid(c C) bool {
-	if o.Conn != nil {
+	if o.Conn != nil && !o.Asks {
 		if conn, buffered := o.Conn(c); conn != nil && (buffered > 0 || conn.Unread()) {
 			return false
 		}

@@ -33,7 +33,8 @@ type http1 struct {
 func newHTTP1(d *opener) *http1 {
 	return &http1{driver: d, conns: driver.NewPool[string](d.env, driver.PoolOptions[*http1Conn]{
 		MaxIdle: max(d.MaxIdle, maxIdleConns), IdleTimeout: idleTime,
-		Conn:  func(c *http1Conn) (*fetch.Conn, int) { return c.plain.Conn, c.r.Buffered() },
+		Conn:  func(c *http1Conn) (*fetch.Conn, int) { return c.plain.Conn, 0 },
+		Asks:  true,
 		Close: func(c *http1Conn) { c.plain.Close() },
 	})}
 }
@@ -62,8 +63,8 @@ func (h *http1) send(ex *exchange, rec *record) error {
 			return err
 		}
 		x := &ex.alone
-		*x = http1Exchange{driver: h.driver, closings: closings, lease: lease}
-		if err = x.do(ex, rec); err == nil {
+		*x = http1Exchange{ex: ex, rec: rec, driver: h.driver, closings: closings, lease: lease}
+		if err = x.do(); err == nil {
 			return nil
 		}
 		lease.Discard()
@@ -79,7 +80,7 @@ func (h *http1) dial(ctx context.Context, addr string) (*http1Conn, error) {
 		return nil, err
 	}
 	c := &http1Conn{plain: &plainConn{Conn: conn}}
-	c.r = bufio.NewReaderSize(c, readBuffer)
+	c.send = func() error { return c.exchange.send() }
 	return c, nil
 }
 
@@ -91,10 +92,12 @@ func address(req *http.Request) string {
 
 // An http1Conn is a connection that serves one request at a time.
 type http1Conn struct {
-	plain *plainConn
-	r     *bufio.Reader
-	left  int64 // bytes that may still be received before the head of the response ends
-	sent  bool  // part of the request was written
+	plain    *plainConn
+	r        *bufio.Reader  // nil until input has arrived or is waited for
+	exchange *http1Exchange // the current one
+	send     func() error   // sends its request
+	left     int64          // bytes that may still be received before the head of the response ends
+	sent     bool           // part of the request was written
 }
 
 func (c *http1Conn) Read(p []byte) (int, error) {
@@ -112,7 +115,25 @@ func (c *http1Conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, writeBuffer) }}
+var (
+	writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, writeBuffer) }}
+	readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, readBuffer) }}
+)
+
+// open provides the reader. Idle connections, and those that wait for a response, have none.
+func (c *http1Conn) open() {
+	if c.r == nil {
+		c.r = readers.Get().(*bufio.Reader)
+		c.r.Reset(c)
+	}
+}
+
+// rest gives the reader back.
+func (c *http1Conn) rest() {
+	c.r.Reset(nil)
+	readers.Put(c.r)
+	c.r, c.exchange = nil, nil
+}
 
 func (c *http1Conn) write(req *http.Request) error {
 	w := writers.Get().(*bufio.Writer)
@@ -128,11 +149,14 @@ func (c *http1Conn) write(req *http.Request) error {
 }
 
 type http1Exchange struct {
+	ex       *exchange
+	rec      *record
 	driver   *opener
 	closings int64 // value of opener.closings when the exchange began
 	lease    *driver.Lease[string, *http1Conn]
 	lost     bool // the connection was reused and has received nothing
 	keep     bool // the connection can be reused after the response
+	ended    bool // the response has been read
 	resp     http.Response
 	body     http1Body
 }
@@ -145,27 +169,43 @@ func (x *http1Exchange) conn() net.Conn {
 	return x.lease.Conn.plain
 }
 
-func (x *http1Exchange) do(ex *exchange, rec *record) error {
-	c, req := x.lease.Conn, ex.sent
-	x.lost = x.lease.Reused
+// send writes the request.
+func (x *http1Exchange) send() error {
+	ex, c := x.ex, x.lease.Conn
 	x.lease.Bind(ex.ctx)
 	timeouts := x.driver.env.Timeouts()
 	c.plain.SetIdle(idleOfConn(timeouts)) // a body may have had another
 	if ex.req.Relay {
 		c.plain.in.keepHead()
 	}
-	if rec != nil {
-		rec.connected(httptrace.GotConnInfo{Conn: c.plain, Reused: x.lease.Reused})
+	if x.rec != nil {
+		x.rec.connected(httptrace.GotConnInfo{Conn: c.plain, Reused: x.lease.Reused})
 	}
 	if timeouts.Reply > 0 {
 		c.plain.SetDeadline(time.Now().Add(timeouts.Reply))
 	}
 	ex.target.unsent = false
-	c.left, c.sent = maxHeader, false
-	failed := c.write(req)
+	return c.write(ex.sent)
+}
+
+func (x *http1Exchange) do() error {
+	ex, c := x.ex, x.lease.Conn
+	timeouts := x.driver.env.Timeouts()
+	x.lost = x.lease.Reused
+	c.exchange, c.left, c.sent = x, maxHeader, false
+	var failed error
+	if x.lost {
+		var sent bool
+		if sent, failed = c.plain.Ask(c.send); !sent {
+			failed = errIdleClosed
+		}
+	} else {
+		failed = c.send()
+	}
 	if failed != nil && (x.lost || !isClosedByPeer(failed)) {
 		return x.late(failed, timeouts.Reply)
 	}
+	c.open()
 	// A server that has not read the complete request may send the reason.
 	end := x.lease.Await()
 	_, err := c.r.Peek(1)
@@ -174,6 +214,7 @@ func (x *http1Exchange) do(ex *exchange, rec *record) error {
 		return x.late(cmp.Or(failed, err), timeouts.Reply)
 	}
 	x.lost = false
+	req := ex.sent
 	resp, err := x.readHead(ex.ctx, req)
 	if err != nil {
 		return x.late(err, timeouts.Reply)
@@ -229,9 +270,16 @@ func isClosedByPeer(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }
 
+// end is called when the response has been read.
 func (x *http1Exchange) end() {
-	if x.keep && x.lease.Conn.r.Buffered() == 0 && x.driver.closings.Load() == x.closings {
-		x.keep = false // a second call must not touch a connection that others use
+	if x.ended {
+		return // others may use the connection
+	}
+	x.ended = true
+	c := x.lease.Conn
+	keep := x.keep && c.r.Buffered() == 0 && x.driver.closings.Load() == x.closings
+	c.rest()
+	if keep {
 		x.lease.Put()
 	} else {
 		x.lease.Discard()
@@ -266,8 +314,11 @@ func (b *http1Body) Read(p []byte) (n int, err error) {
 
 // received returns the rest of a body that has arrived completely, until the call of end.
 func (b *http1Body) received() []byte {
+	if b.left == 0 {
+		return nil
+	}
 	r := b.exchange.lease.Conn.r
-	if b.left == 0 || b.left > int64(r.Buffered()) {
+	if b.left > int64(r.Buffered()) {
 		return nil
 	}
 	p, _ := r.Peek(int(b.left))
