@@ -40,30 +40,47 @@ type message struct {
 }
 
 func (m *message) receive(w *warc.Writer, p []byte) {
-	if m.response == nil {
-		m.response, m.head = w.NewSpool(), make([]byte, 0, 512)
+	first := m.response == nil
+	if first {
+		m.response = w.NewSpool()
 	}
 	m.response.Write(p)
-	if m.head != nil {
-		from := max(0, len(m.head)-3)
-		m.head = append(m.head, p...)
-		end := headEnd(m.head, from)
+	if first || m.head != nil {
+		head, end := p, 0
+		if from := max(0, len(m.head)-3); first {
+			end = headEnd(p, 0) // usually all of the head has arrived, and is not copied
+		} else {
+			head = append(m.head, p...)
+			end = headEnd(head, from)
+		}
 		if end == 0 {
-			if len(m.head) > maxHead {
+			if m.head = head; first {
+				m.head = bytes.Clone(p)
+			}
+			if len(head) > maxHead {
 				m.head = nil
 			}
 			return
 		}
-		head := bytes.ToLower(m.head[:end])
-		if !httprecord.IsInterim(m.head) && !bytes.Contains(head, []byte("\ntransfer-encoding:")) {
+		if !httprecord.IsInterim(head) && !hasTransferEncoding(head[:end]) {
 			m.payload = sha256.New()
 		}
-		p, m.head = m.head[end:], nil
+		p, m.head = head[end:], nil
 	}
 	if m.payload != nil {
 		m.payload.Write(p)
 		m.size += int64(len(p))
 	}
+}
+
+func hasTransferEncoding(head []byte) bool {
+	name := []byte("transfer-encoding:")
+	for line := range bytes.Lines(head) {
+		if len(line) > len(name) && bytes.EqualFold(line[:len(name)], name) {
+			return true
+		}
+	}
+	return false
 }
 
 // forbidsStore reports whether a cache must not store the exchange (RFC 9111, sections 5.2.1.5 and

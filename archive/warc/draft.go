@@ -2,10 +2,15 @@ package warc
 
 import (
 	"bytes"
+	"encoding/binary"
+	"hash/crc32"
 	"io"
+	"math"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
@@ -24,17 +29,30 @@ type Draft struct {
 	Copied bool
 }
 
-// NewWriterLevel fails only for invalid levels.
-var (
-	zippers = sync.Pool{New: func() any {
-		z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+// packers compress one record after another. Each has tables of more than half a megabyte, so there are
+// only as many as can run at once.
+type packers struct {
+	free chan *gzip.Writer
+	made atomic.Int32
+}
+
+var zippers = packers{free: make(chan *gzip.Writer, runtime.NumCPU())}
+
+func (p *packers) get() *gzip.Writer {
+	select {
+	case z := <-p.free:
 		return z
-	}}
-	storers = sync.Pool{New: func() any {
-		z, _ := gzip.NewWriterLevel(nil, gzip.NoCompression)
+	default:
+	}
+	if int(p.made.Add(1)) <= cap(p.free) {
+		z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // fails only for invalid levels
 		return z
-	}}
-)
+	}
+	p.made.Add(-1)
+	return <-p.free
+}
+
+func (p *packers) put(z *gzip.Writer) { p.free <- z }
 
 // maxStored is the maximum length of a request that is stored without compression in its gzip
 // member. Half of it is digests and identifiers, so compression costs more time than the rest of
@@ -58,12 +76,13 @@ func (w *Writer) encode(out io.Writer, d *Draft) error {
 	if w.opts.Plain {
 		return d.write(out)
 	}
-	pool := &zippers
 	if d.Header.Type() == Request && d.Block != nil && d.Block.Len() <= maxStored {
-		pool = &storers
+		if stored, err := d.store(out); stored {
+			return err
+		}
 	}
-	z := pool.Get().(*gzip.Writer)
-	defer pool.Put(z)
+	z := zippers.get()
+	defer zippers.put(z)
 	z.Reset(out)
 	if err := d.write(z); err != nil {
 		return err
@@ -71,14 +90,48 @@ func (w *Writer) encode(out io.Writer, d *Draft) error {
 	return z.Close()
 }
 
-func (d *Draft) write(w io.Writer) error {
-	head := append(make([]byte, 0, 1024), "WARC/1.1\r\n"...)
-	for _, f := range d.Header {
-		head = append(append(head, f.Name...), ": "...)
-		head = append(append(head, oneLine(f.Value)...), "\r\n"...)
+// store writes a gzip member (RFC 1952) with one block that is not compressed (RFC 1951, section 3.2.4). If
+// the record is too long for one, or not in memory, store writes nothing.
+func (d *Draft) store(out io.Writer) (stored bool, err error) {
+	buf := texts.Get().(*[]byte)
+	defer texts.Put(buf)
+	const start = 10 + 5
+	p := append((*buf)[:0], 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1, 0, 0, 0, 0)
+	p = append(append(d.appendHead(p), d.Block.bytes()...), recordEnd...)
+	*buf = p
+	record := p[start:]
+	if len(record) > math.MaxUint16 || d.Block.file != nil {
+		*buf = nil
+		return false, nil
 	}
-	head = append(head, "\r\n"...)
-	if _, err := w.Write(head); err != nil {
+	binary.LittleEndian.PutUint16(p[start-4:], uint16(len(record)))
+	binary.LittleEndian.PutUint16(p[start-2:], ^uint16(len(record)))
+	p = binary.LittleEndian.AppendUint32(p, crc32.ChecksumIEEE(record))
+	p = binary.LittleEndian.AppendUint32(p, uint32(len(record)))
+	_, err = out.Write(p)
+	return true, err
+}
+
+// texts holds buffers for headers and short records.
+var texts = sync.Pool{New: func() any { return new(make([]byte, 0, 2<<10)) }}
+
+var recordEnd = []byte("\r\n\r\n")
+
+func (d *Draft) appendHead(p []byte) []byte {
+	p = append(p, "WARC/1.1\r\n"...)
+	for _, f := range d.Header {
+		p = append(append(p, f.Name...), ": "...)
+		p = append(append(p, oneLine(f.Value)...), "\r\n"...)
+	}
+	return append(p, "\r\n"...)
+}
+
+func (d *Draft) write(w io.Writer) error {
+	buf := texts.Get().(*[]byte)
+	*buf = d.appendHead((*buf)[:0])
+	_, err := w.Write(*buf)
+	texts.Put(buf)
+	if err != nil {
 		return err
 	}
 	if d.Block != nil {
@@ -90,7 +143,7 @@ func (d *Draft) write(w io.Writer) error {
 			return err
 		}
 	}
-	_, err := io.WriteString(w, "\r\n\r\n")
+	_, err = w.Write(recordEnd)
 	return err
 }
 
