@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -84,10 +85,9 @@ func TestFlagExamples(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			if err := os.CopyFS(dir, os.DirFS(setup)); err != nil {
-				t.Fatal(err)
-			}
+			copyNamed(t, dir, setup, line)
 			line := strings.ReplaceAll(line, "https://www.example", site.URL)
+			line = strings.ReplaceAll(line, " ~/", " "+dir+"/") // a worker has no shell
 			unexplained := []string{"background", "timegate", "within", "recursive (ls)"}
 			switch {
 			case strings.HasPrefix(line, "urlget serve"), slices.Contains(unexplained, name):
@@ -99,6 +99,31 @@ func TestFlagExamples(t *testing.T) {
 				t.Errorf("%s: status %d: %s", line, status, errs)
 			}
 		})
+	}
+}
+
+// copyNamed copies what the line names, with any extension, from setup to dir.
+func copyNamed(t *testing.T, dir, setup, line string) {
+	t.Helper()
+	entries, err := os.ReadDir(setup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if stem, _, _ := strings.Cut(strings.TrimPrefix(e.Name(), "."), "."); !strings.Contains(line, stem) {
+			continue
+		}
+		err := fs.WalkDir(os.DirFS(setup), e.Name(), func(name string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			content, err := os.ReadFile(filepath.Join(setup, name))
+			writeFiles(t, dir, map[string][]byte{name: content})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
