@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -118,15 +119,19 @@ func TestDamagedMembers(t *testing.T) {
 	}
 }
 
-// zstandardFrames returns each text as a zstd frame with a checksum.
-func zstandardFrames(t *testing.T, parts ...string) (file []byte) {
+// zstandard is shared, because a compressor takes megabytes.
+var zstandard = sync.OnceValue(func() *zstd.Encoder {
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(true), zstd.WithEncoderConcurrency(1))
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	defer z.Close()
+	return z
+})
+
+// zstandardFrames returns each text as a zstd frame with a checksum.
+func zstandardFrames(_ *testing.T, parts ...string) (file []byte) {
 	for _, p := range parts {
-		file = z.EncodeAll([]byte(p), file)
+		file = zstandard().EncodeAll([]byte(p), file)
 	}
 	return file
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/urlget/urlget/fetchtest"
 )
 
 // A countingFile counts the bytes that are read.
@@ -32,7 +34,10 @@ func withHeader(flags byte, fields string) string {
 func TestSearchIsLinear(t *testing.T) {
 	t.Parallel()
 	one, two := text("1.1", "resource", "x:1", "eins"), text("1.1", "resource", "x:2", "zwei")
-	const n = 20_000
+	n := 5000
+	if fetchtest.IsLong() {
+		n = 20_000
+	}
 	skippable := string(binary.LittleEndian.AppendUint32(nil, zstdSkippable)) + "\x00\x00\x00\x00"
 	gz, zs := string(zipped(one)), string(zstandardOf(t, nil, one))
 	name := strings.Repeat("\x1f\x8b\x08\x08\x01\x01\x01\x01\x01\xff", 6000)
@@ -77,14 +82,14 @@ func TestSearchIsLinear(t *testing.T) {
 				if err != io.EOF {
 					t.Fatal(err)
 				}
-				if size := int64(len(file)); counted.read.Load() > 12*size+4<<20 {
+				if size := int64(len(file)); counted.read.Load() > 12*size+1<<20 {
 					t.Errorf("%d bytes were read of %d", counted.read.Load(), size)
 				}
 				if !found && name != "zstd magic" { // each frame seems to have all others as its content
 					t.Error("the last record was not found")
 				}
-				if r.input.tried > 12*int64(len(file))+4<<20 {
-					t.Errorf("%d bytes were tried of %d", int64(0), len(file))
+				if r.input.tried > 12*int64(len(file))+1<<20 {
+					t.Errorf("%d bytes were tried of %d", r.input.tried, len(file))
 				}
 			})
 		}

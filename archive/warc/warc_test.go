@@ -40,22 +40,28 @@ func zipped(parts ...string) []byte {
 	return b.Bytes()
 }
 
+// frames is shared, because a compressor takes megabytes.
+var frames = sync.OnceValue(func() *zstd.Encoder { return newFrames() })
+
+func newFrames(opts ...zstd.EOption) *zstd.Encoder {
+	z, err := zstd.NewWriter(nil, append(opts, zstd.WithEncoderConcurrency(1))...)
+	if err != nil {
+		panic(err)
+	}
+	return z
+}
+
 // zstandardOf compresses each part as a separate frame.
 func zstandardOf(t testing.TB, dict []byte, parts ...string) []byte {
 	t.Helper()
-	opts := []zstd.EOption{zstd.WithEncoderConcurrency(1)}
-	var out []byte
+	z, out := frames(), []byte(nil)
 	if dict != nil {
-		opts = append(opts, zstd.WithEncoderDict(dict))
+		z = newFrames(zstd.WithEncoderDict(dict))
+		defer z.Close()
 		out = binary.LittleEndian.AppendUint32(nil, zstdDictionary)
 		out = binary.LittleEndian.AppendUint32(out, uint32(len(dict)))
 		out = append(out, dict...)
 	}
-	z, err := zstd.NewWriter(nil, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
 	for _, p := range parts {
 		out = z.EncodeAll([]byte(p), out)
 	}
