@@ -88,8 +88,19 @@ var tree = sync.OnceValue(func() fs.FS {
 	for _, name := range HardNames {
 		add("names/"+name, smallText("names/"+name))
 	}
-	return m
+	return sharedFiles{m}
 })
+
+// sharedFiles are files that ReadFile returns without a copy: servers read the large ones for each request,
+// and do not change them.
+type sharedFiles struct{ fstest.MapFS }
+
+func (f sharedFiles) ReadFile(name string) ([]byte, error) {
+	if file := f.MapFS[name]; file != nil {
+		return slices.Clip(file.Data), nil
+	}
+	return f.MapFS.ReadFile(name)
+}
 
 // everyPair returns all pairs of bytes, one after the other. They include bare CRs, lines with a
 // single dot, Telnet commands and other sequences that a layer might change.
