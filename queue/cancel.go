@@ -15,12 +15,13 @@ const skippedCancelled = "cancelled"
 // Cancel removes an unfinished job that Admin.Jobs yielded, and adds a result with the reason
 // "cancelled". It returns false if the job has another result. A worker that holds the job may still
 // execute it, but the result remains.
-func Cancel(ctx context.Context, e Admin, p Priority, m Stored) (cancelled bool, err error) {
+func (r *Results) Cancel(ctx context.Context, p Priority, m Stored) (cancelled bool, err error) {
+	e := r.Engine.(Admin)
 	s, err := decode(m.Data)
 	if err != nil {
 		return false, err
 	}
-	finished, err := hasResult(ctx, e, s.ID)
+	finished, err := r.has(ctx, s, s.Time)
 	if err != nil {
 		return false, err
 	}

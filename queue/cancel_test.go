@@ -44,14 +44,14 @@ func TestCancelledJobsHaveOneResult(t *testing.T) {
 				} else {
 					waiting++
 				}
-				if ok, err := queue.Cancel(ctx, admin, queue.Normal, j); !ok || err != nil {
+				if ok, err := (&queue.Results{Engine: admin}).Cancel(ctx, queue.Normal, j); !ok || err != nil {
 					t.Errorf("%s: %v, %v", j.Data, ok, err)
 				}
 			}
 			if taken < 2 || waiting == 0 || taken+waiting != jobs-1 {
 				t.Errorf("%d taken and %d waiting jobs", taken, waiting)
 			}
-			if ok, err := queue.Cancel(ctx, admin, queue.Normal, first); ok || err != nil {
+			if ok, err := (&queue.Results{Engine: admin}).Cancel(ctx, queue.Normal, first); ok || err != nil {
 				t.Errorf("a finished job: %v, %v", ok, err)
 			}
 			time.Sleep(time.Hour)

@@ -18,9 +18,12 @@ const maxETag = 512
 // within its resolution (RFC 9110, section 8.8.2.2).
 const minModAge = time.Minute
 
-// hasResult reports whether a submission has a result.
-func hasResult(ctx context.Context, e Engine, id string) (bool, error) {
-	_, err := e.Result(ctx, id)
+// has reports whether a submission has a result. It was submitted at that time.
+func (r *Results) has(ctx context.Context, s *submission, at time.Time) (bool, error) {
+	if at.After(s.Time) { // a job that was moved
+		at = s.Time
+	}
+	_, err := r.Get(ctx, s.ID, at)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
@@ -35,7 +38,7 @@ func (t *task) loadEarlier(ctx context.Context) (*Event, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
-	data, err := t.Engine.Result(ctx, t.sub.Last)
+	data, err := t.results().Get(ctx, t.sub.Last, time.Time{})
 	if errors.Is(err, ErrNotFound) { // it has expired
 		return nil, nil
 	}

@@ -107,6 +107,9 @@ type Engine interface {
 	// HostLimits returns the text of the limits of hosts that the queue holds, or nil. A crawl has
 	// those of its queue.
 	HostLimits(ctx context.Context) ([]byte, error)
+	// Segments returns the list of the segments of the queue or crawl, see Compact, and its revision.
+	// Without a list, both are zero. It returns a list that was set before the call.
+	Segments(ctx context.Context) (list []byte, revision uint64, err error)
 	Limits() Limits
 }
 
@@ -171,7 +174,8 @@ type Stored struct {
 	Sequence uint64 // strictly increasing
 	ID       string // of the submission or the worker
 	Data     []byte
-	Taken    bool // reports whether a worker has taken the job; it may have returned it
+	Taken    bool      // reports whether a worker has taken the job; it may have returned it
+	Time     time.Time // when the engine stored it; only of results
 }
 
 // An Admin manages a queue. Engines implement it as well.
@@ -184,6 +188,11 @@ type Admin interface {
 	// seconds. Text that is empty removes them. Text that exceeds Limits.Message has an error of
 	// class fetch.ErrTooLarge.
 	SetHostLimits(ctx context.Context, text []byte) error
+	// SetSegments replaces the list of segments if it has that revision, and returns the new one. Otherwise
+	// it returns ErrConflict.
+	SetSegments(ctx context.Context, list []byte, revision uint64) (uint64, error)
+	// RemoveResults removes the results with sequence numbers up to last.
+	RemoveResults(ctx context.Context, last uint64) error
 	// Results and Dead yield messages in order, starting after that sequence number. With follow,
 	// Results waits for further results until ctx ends, which is not an error.
 	Results(ctx context.Context, after uint64, follow bool) iter.Seq2[Stored, error]
@@ -208,7 +217,7 @@ type Admin interface {
 type Status struct {
 	Waiting map[Priority]uint64 `json:"waiting"` // jobs not taken by a worker
 	Taken   map[Priority]uint64 `json:"taken"`   // jobs taken by workers, or waiting for a retry
-	Results uint64              `json:"results"`
+	Results uint64              `json:"results"` // also those in segments
 	Dead    uint64              `json:"dead"`
 	Bytes   uint64              `json:"bytes"` // of all messages
 	Server  string              `json:"server,omitempty"`

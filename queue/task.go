@@ -291,10 +291,18 @@ func (t *task) begin(ctx context.Context) bool {
 
 func (t *task) isFinished(ctx context.Context) (bool, error) {
 	if t.visit == nil {
-		return hasResult(ctx, t.Engine, t.sub.ID)
+		return t.hasResult(ctx)
 	}
 	needed, err := t.visit.prepare(ctx)
 	return !needed, err
+}
+
+func (t *task) results() *Results {
+	return &Results{t.Engine, func(context.Context) (Store, error) { return t.Store, nil }}
+}
+
+func (t *task) hasResult(ctx context.Context) (bool, error) {
+	return t.results().has(ctx, t.sub, t.place.Since)
 }
 
 // removeAttempt removes this attempt from the record, or schedules the removal if the engine is
@@ -510,7 +518,7 @@ func (t *task) retryOrBury(ctx context.Context, res *job.Result) {
 
 // finish publishes the result and acknowledges the job. Only a job without a slot waits for others.
 func (t *task) finish(ctx context.Context, res *job.Result, path string) error {
-	if t.released {
+	if t.released && !t.isLong() {
 		err := t.gather(res, path)
 		if err == nil {
 			t.deleteRecord(ctx)
@@ -535,8 +543,19 @@ func (t *task) put(ctx context.Context, res *job.Result, path string) error {
 			return err
 		}
 	}
-	return t.persist(ctx, func(ctx context.Context) error { return t.Engine.PutResult(ctx, t.sub.ID, data) })
+	return t.persist(ctx, func(ctx context.Context) error {
+		if t.isLong() {
+			if finished, err := t.hasResult(ctx); finished || err != nil {
+				return err
+			}
+		}
+		return t.Engine.PutResult(ctx, t.sub.ID, data)
+	})
 }
+
+// isLong reports whether the worker has had the job for so long that a result of another worker may have been
+// moved to a segment since. The engine would accept a second one.
+func (t *task) isLong() bool { return time.Since(t.arrived) > MinAge/2 }
 
 func (t *task) ack(ctx context.Context) {
 	if err := t.persist(ctx, t.delivery.Ack); err != nil {

@@ -46,7 +46,7 @@ func (v *visit) prepare(ctx context.Context) (bool, error) {
 	if !m.followed() {
 		return true, nil
 	}
-	finished, err := hasResult(ctx, v.Engine, v.sub.ID)
+	finished, err := v.hasResult(ctx)
 	return !finished, err
 }
 

@@ -38,18 +38,35 @@ func (e *Engine) status(ctx context.Context) (*queue.Status, error) {
 		s.Taken[p] = b.jobs.State.Msgs - s.Waiting[p]
 		addInfo(s, b.jobs)
 	}
-	for _, l := range []struct {
-		stream js.Stream
-		n      *uint64
-	}{{e.results, &s.Results}, {e.dead, &s.Dead}} {
-		info, err := l.stream.Info(ctx)
-		if err != nil {
-			return nil, err
-		}
-		*l.n = info.State.Msgs
-		addInfo(s, info)
+	l, err := e.segments(ctx)
+	if err != nil {
+		return nil, err
 	}
+	results, err := e.results.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dead, err := e.dead.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	addInfo(s, results)
+	addInfo(s, dead)
+	s.Results, s.Dead = results.State.Msgs, dead.State.Msgs
+	first := results.State.FirstSeq
+	if s.Results == 0 {
+		first = 0
+	}
+	s.Results += l.Count(first, results.State.FirstTime)
 	return s, nil
+}
+
+func (e *Engine) segments(ctx context.Context) (*queue.Segments, error) {
+	data, _, err := e.Segments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return queue.ParseSegments(data)
 }
 
 func addInfo(s *queue.Status, info *js.StreamInfo) {
@@ -171,7 +188,8 @@ func each(ctx context.Context, s js.Stream, after uint64, follow bool, yield fun
 		}
 		delivered = meta.Sequence.Consumer
 		id := msg.Subject()[strings.LastIndexByte(msg.Subject(), '.')+1:]
-		more := yield(queue.Stored{Sequence: meta.Sequence.Stream, ID: id, Data: msg.Data()})
+		more := yield(queue.Stored{Sequence: meta.Sequence.Stream, ID: id, Data: msg.Data(),
+			Time: meta.Timestamp})
 		if !more || !follow && (meta.NumPending == 0 || meta.Sequence.Stream >= last) {
 			return nil
 		}
@@ -268,6 +286,11 @@ func (e *Engine) PurgeResults(ctx context.Context) (uint64, error) {
 	return n, err
 }
 
+// RemoveResults implements queue.Admin.
+func (e *Engine) RemoveResults(ctx context.Context, last uint64) error {
+	return explain(&e.opts, e.purgeUpTo(ctx, e.results, last))
+}
+
 // PurgeDead implements queue.Admin.
 func (e *Engine) PurgeDead(ctx context.Context) (uint64, error) {
 	n, _, err := e.purge(ctx, e.dead)
@@ -279,13 +302,15 @@ func (e *Engine) purge(ctx context.Context, s js.Stream) (n, last uint64, err er
 	info, err := s.Info(ctx)
 	if err == nil {
 		n, last = info.State.Msgs, info.State.LastSeq
-		err = e.operations.guard(ctx,
-			func(ctx context.Context) error {
-				return s.Purge(ctx,
-					js.WithPurgeSequence(last+1))
-			}, info.Config.Name)
+		err = e.purgeUpTo(ctx, s, last)
 	}
 	return n, last, explain(&e.opts, err)
+}
+
+func (e *Engine) purgeUpTo(ctx context.Context, s js.Stream, last uint64) error {
+	return e.operations.guard(ctx,
+		func(ctx context.Context) error { return s.Purge(ctx, js.WithPurgeSequence(last+1)) },
+		s.CachedInfo().Config.Name)
 }
 
 // purgedKey returns the key with the sequence number up to which the jobs of a priority were

@@ -139,12 +139,13 @@ func (e *Engine) LeaderResults(ctx context.Context) iter.Seq2[queue.Stored, erro
 		}
 		state := s.CachedInfo().State
 		for seq := state.FirstSeq; state.Msgs > 0 && seq <= state.LastSeq; seq++ {
-			subject, data, err := e.leaderMessage(ctx, name, seq)
+			m, err := e.leaderMessage(ctx, name, seq)
 			if hasCode(err, codeNoMessage) {
 				continue
 			}
-			id := subject[strings.LastIndexByte(subject, '.')+1:]
-			if !yield(queue.Stored{Sequence: seq, ID: id, Data: data}, explain(&e.opts, err)) || err != nil {
+			id := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
+			if !yield(queue.Stored{Sequence: seq, ID: id, Data: m.Data, Time: m.Time},
+				explain(&e.opts, err)) || err != nil {
 				return
 			}
 		}
@@ -325,30 +326,26 @@ const codeNoMessage js.ErrorCode = 10037
 func (e *Engine) readSpan(ctx context.Context, stream string, first, last uint64,
 	found func(seq uint64, subject string, data []byte)) error {
 	for seq := first; seq <= last; seq++ {
-		subject, data, err := e.leaderMessage(ctx, stream, seq)
+		m, err := e.leaderMessage(ctx, stream, seq)
 		switch {
 		case hasCode(err, codeNoMessage):
 		case err != nil:
 			return err
 		default:
-			found(seq, subject, data)
+			found(seq, m.Subject, m.Data)
 		}
 	}
 	return nil
 }
 
-func (e *Engine) leaderMessage(ctx context.Context, stream string, seq uint64) (subject string,
-	data []byte, err error) {
+func (e *Engine) leaderMessage(ctx context.Context, stream string, seq uint64) (message, error) {
 	var reply struct {
 		Error   *js.APIError
-		Message struct {
-			Subject string
-			Data    []byte
-		}
+		Message message
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.opts.requestTimeout)
 	defer cancel()
-	err = e.operations.guard(ctx, func(ctx context.Context) error {
+	err := e.operations.guard(ctx, func(ctx context.Context) error {
 		msg, err := e.conn.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+stream,
 			fmt.Appendf(nil, `{"seq":%d}`, seq))
 		if err != nil {
@@ -359,18 +356,24 @@ func (e *Engine) leaderMessage(ctx context.Context, stream string, seq uint64) (
 	if err == nil && reply.Error != nil {
 		err = reply.Error
 	}
-	return reply.Message.Subject, reply.Message.Data, err
+	return reply.Message, err
 }
 
-// A message is one that a copy has and the fullest one lacks.
 type message struct {
-	subject string
-	data    []byte
+	Subject string
+	Data    []byte
+	Time    time.Time
 }
 
 // missing returns the messages that the best copy of a stream lacks and others have.
+//
+// Results that are in segments are not missing: a copy may have lost their removal.
 func (e *Engine) missing(ctx context.Context, s js.Stream, copies []Copy, best *Copy) ([]message, error) {
 	var all []message
+	moved, err := e.segments(ctx)
+	if err != nil {
+		return nil, err
+	}
 	known := map[string]bool{}
 	for i := range copies {
 		c := &copies[i]
@@ -385,11 +388,13 @@ func (e *Engine) missing(ctx context.Context, s js.Stream, copies []Copy, best *
 					return nil, cmp.Or(err, fmt.Errorf("the server %s no longer leads the stream", c.Server))
 				}
 			}
-			_, data, err := e.leaderMessage(ctx, s.CachedInfo().Config.Name, seq)
+			m, err := e.leaderMessage(ctx, s.CachedInfo().Config.Name, seq)
 			if err != nil {
 				return nil, err
 			}
-			all, known[subject] = append(all, message{subject, data}), true
+			if known[subject] = true; !moved.Covers(&queue.Stored{Sequence: seq, Time: m.Time}) {
+				all = append(all, m)
+			}
 		}
 	}
 	return all, nil

@@ -467,6 +467,13 @@ func (e *Engine) Forget(ctx context.Context) error {
 	if e.opts.Crawl == "" {
 		return errors.New("only crawls can be deleted")
 	}
+	if v, err := e.settings(ctx); err != nil {
+		return explain(&e.opts, err)
+	} else if v != nil {
+		if err := v.Delete(ctx, e.segmentsKey(), 0); err != nil && !errors.Is(err, queue.ErrConflict) {
+			return explain(&e.opts, err)
+		}
+	}
 	for _, stream := range e.ownStreams() {
 		err := e.operations.guard(ctx, func(ctx context.Context) error {
 			return e.js.DeleteStream(ctx, stream)

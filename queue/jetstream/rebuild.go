@@ -137,8 +137,8 @@ func (e *Engine) Rebuild(ctx context.Context) (*Repair, error) {
 // add adds results that other copies have.
 func (e *Engine) add(ctx context.Context, r *Repair, results []message) error {
 	for _, m := range results {
-		if err := e.PutResult(ctx, m.subject[strings.LastIndexByte(m.subject, '.')+1:], m.data); err != nil {
-			return fmt.Errorf("%s: cannot add a result of another copy: %w", m.subject, err)
+		if err := e.PutResult(ctx, m.Subject[strings.LastIndexByte(m.Subject, '.')+1:], m.Data); err != nil {
+			return fmt.Errorf("%s: cannot add a result of another copy: %w", m.Subject, err)
 		}
 		r.Added++
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"sync"
 	"time"
 
@@ -102,33 +103,39 @@ func (e *Engine) SetState(ctx context.Context, s queue.State) error {
 	return nil
 }
 
-// HostLimits implements queue.Engine. The state of a crawl is in its pages, but the limits are in the
-// stream of its queue. That does not exist if only crawls were used.
-func (e *Engine) HostLimits(ctx context.Context) ([]byte, error) {
-	v := e.state
-	if e.pages != nil {
-		name := e.opts.Name + "-state"
-		var stream js.Stream
-		err := e.operations.guard(ctx, func(ctx context.Context) (err error) {
-			stream, err = e.js.Stream(ctx, name)
-			return err
-		}, name)
-		if errors.Is(err, js.ErrStreamNotFound) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, explain(&e.opts, err)
-		}
-		v = &values{e, stream, e.subject("state", ""), 0}
+// settings returns the values of the queue that only administrators may change, also those of its crawls.
+// It returns nil if there are none, because only crawls were used.
+func (e *Engine) settings(ctx context.Context) (*values, error) {
+	if e.pages == nil {
+		return e.state, nil
 	}
-	text, _, err := v.Get(ctx, limitsKey)
-	if errors.Is(err, queue.ErrNotFound) {
+	name := e.opts.Name + "-state"
+	var stream js.Stream
+	err := e.operations.guard(ctx, func(ctx context.Context) (err error) {
+		stream, err = e.js.Stream(ctx, name)
+		return err
+	}, name)
+	if errors.Is(err, js.ErrStreamNotFound) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, explain(&e.opts, err)
+	return &values{e, stream, e.subject("state", ""), 0}, err
+}
+
+func (e *Engine) setting(ctx context.Context, key string) (value []byte, revision uint64, err error) {
+	v, err := e.settings(ctx)
+	if err == nil && v != nil {
+		value, revision, err = v.Get(ctx, key)
 	}
-	return text, nil
+	if errors.Is(err, queue.ErrNotFound) {
+		return nil, 0, nil
+	}
+	return value, revision, explain(&e.opts, err)
+}
+
+// HostLimits implements queue.Engine.
+func (e *Engine) HostLimits(ctx context.Context) ([]byte, error) {
+	text, _, err := e.setting(ctx, limitsKey)
+	return text, err
 }
 
 // SetHostLimits implements queue.Admin.
@@ -138,9 +145,31 @@ func (e *Engine) SetHostLimits(ctx context.Context, text []byte) error {
 			Err: fmt.Errorf("the limits of hosts have %d bytes, and a message at most %d", len(text),
 				e.limits.Message)}
 	}
-	v, err := e.makeValues(ctx, e.opts.Name+"-state", e.subject("state", ""), 0)
+	v, err := e.makeSettings(ctx)
 	if err == nil {
 		err = v.Put(ctx, limitsKey, text)
 	}
 	return explain(&e.opts, err)
+}
+
+func (e *Engine) makeSettings(ctx context.Context) (*values, error) {
+	return e.makeValues(ctx, e.opts.Name+"-state", e.subject("state", ""), 0)
+}
+
+// segmentsKey is the key of the list of segments. A worker of a crawl may write to the values of the crawl,
+// and not to those of the queue.
+func (e *Engine) segmentsKey() string { return path.Join("segments", e.opts.Crawl) }
+
+// Segments implements queue.Engine.
+func (e *Engine) Segments(ctx context.Context) (list []byte, revision uint64, err error) {
+	return e.setting(ctx, e.segmentsKey())
+}
+
+// SetSegments implements queue.Admin.
+func (e *Engine) SetSegments(ctx context.Context, list []byte, revision uint64) (uint64, error) {
+	v, err := e.makeSettings(ctx)
+	if err == nil {
+		revision, err = v.Update(ctx, e.segmentsKey(), list, revision)
+	}
+	return revision, explain(&e.opts, err)
 }

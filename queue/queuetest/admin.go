@@ -26,7 +26,16 @@ func (c *Conn) Status(ctx context.Context) (s *queue.Status, err error) {
 				}
 			}
 		}
-		s.Results, s.Dead = uint64(len(c.model.results.all)), uint64(len(c.model.dead.all))
+		l, err := queue.ParseSegments(c.model.segments)
+		if err != nil {
+			return err
+		}
+		var first queue.Stored
+		if len(c.model.results.all) > 0 {
+			first = c.model.results.all[0]
+		}
+		s.Results = uint64(len(c.model.results.all)) + l.Count(first.Sequence, first.Time)
+		s.Dead = uint64(len(c.model.dead.all))
 		return nil
 	})
 	return s, err
@@ -60,6 +69,42 @@ func (c *Conn) SetHostLimits(ctx context.Context, text []byte) error {
 			return &fetch.Error{Code: fetch.ErrTooLarge}
 		}
 		c.model.limits = text
+		return nil
+	})
+}
+
+// Segments implements queue.Engine.
+func (c *Conn) Segments(ctx context.Context) (list []byte, revision uint64, err error) {
+	err = c.do(ctx, "get", "segments", func() error {
+		list, revision = c.model.segments, c.model.segmentsRevision
+		return nil
+	})
+	return list, revision, err
+}
+
+// SetSegments implements queue.Admin.
+func (c *Conn) SetSegments(ctx context.Context, list []byte, revision uint64) (uint64, error) {
+	err := c.do(ctx, "put", "segments", func() error {
+		if revision != c.model.segmentsRevision {
+			return queue.ErrConflict
+		}
+		revision++
+		c.model.segments, c.model.segmentsRevision = list, revision
+		return nil
+	})
+	return revision, err
+}
+
+// RemoveResults implements queue.Admin.
+func (c *Conn) RemoveResults(ctx context.Context, last uint64) error {
+	return c.do(ctx, "delete", "old results", func() error {
+		l := &c.model.results
+		l.all = slices.DeleteFunc(slices.Clone(l.all), func(s queue.Stored) bool {
+			if s.Sequence <= last {
+				delete(l.ids, s.ID)
+			}
+			return s.Sequence <= last
+		})
 		return nil
 	})
 }

@@ -56,6 +56,8 @@ func run(t *testing.T, open func(t *testing.T) (connect func() queue.Admin),
 		"Pages":           pages,
 		"State":           state,
 		"HostLimits":      hostLimits,
+		"Segments":        segments,
+		"Compaction":      compaction,
 		"Workers":         workers,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -51,6 +51,9 @@ type Model struct {
 	secrets map[string]*value
 	state   queue.State
 	limits  []byte // of hosts
+
+	segments         []byte
+	segmentsRevision uint64
 }
 
 type message struct {
@@ -370,7 +373,7 @@ func (d *delivery) Return(delay time.Duration) error {
 func (l *log) put(seq uint64, id string, data []byte) {
 	if !l.ids[id] {
 		l.ids[id] = true
-		l.all = append(l.all, queue.Stored{Sequence: seq, ID: id, Data: data})
+		l.all = append(l.all, queue.Stored{Sequence: seq, ID: id, Data: data, Time: time.Now()})
 	}
 }
 

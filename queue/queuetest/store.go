@@ -41,6 +41,9 @@ func RunStore(t *testing.T, open func(t *testing.T, forged map[string]string) qu
 		"InvalidDigest":     invalidDigests,
 		"CommitAfterCancel": commitAfterCancel,
 		"ListAndRemove":     listAndRemove,
+		"Compaction": func(t *testing.T, s queue.Store) {
+			RunCompaction(t, NewModel(Options{}).Connect("c"), s)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

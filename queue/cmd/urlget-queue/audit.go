@@ -49,6 +49,8 @@ jobs that have neither: they are lost. The exit status is 1 if there are any.
 With --receipt, also print the jobs that have more results than receipts. With
 --artefacts, also print the jobs whose content is not in the store or has
 another size; with --verify, read the contents and print the damaged ones.
+Results that "queue compact" has moved are read from that store. Those that
+are missing or damaged there are lost.
 
 If the queue is kept on several servers, their copies may differ after all of
 them have failed. The audit reads each copy that it can reach, says so if they
@@ -120,12 +122,14 @@ func (a *app) audit(ctx context.Context, e *jetstream.Engine, o *auditFlags) err
 	if err != nil {
 		return err
 	}
-	c, done, err := compare(ctx, e, &o.contents, o.verify, differ)
+	c, done, err := compare(ctx, e, &o.contents, o.verify, differ, func(lost *queue.SegmentError) {
+		fmt.Fprintf(a.err, "urlget: %s\n", fetch.Printable(lost.Error()))
+	})
 	if err != nil {
 		return err
 	}
 	defer done()
-	if n := uint64(len(c.finished.ids)); n < before {
+	if n := c.results; n < before {
 		return fetch.ErrServer.Wrap("", fmt.Errorf("nothing was submitted: "+
 			"the fullest copy had %d results before the repair, and a reader finds %d after it", before, n))
 	}

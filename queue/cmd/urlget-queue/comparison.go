@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"iter"
 
@@ -18,12 +19,14 @@ type comparison struct {
 	sizes            map[string]int64  // of the contents in the store, by digest; nil if it cannot list them
 	verify           bool              // also read the contents
 	verified         map[string]string // damage of those that were read
+	results          uint64            // that the engine has
 }
 
 // compare reads a queue: one of its copies or, if they differ, that of the leader. If e is nil, there is no
-// queue, and all jobs are lost.
+// queue, and all jobs are lost. It calls unreadable for results in the store that cannot be read.
 func compare(
 	ctx context.Context, e *jetstream.Engine, contents *storeFlags, verify, differ bool,
+	unreadable func(*queue.SegmentError),
 ) (c *comparison, done func(), err error) {
 	c = &comparison{queued: newJobSet(), finished: newJobSet(), verify: verify, verified: map[string]string{}}
 	if e == nil {
@@ -37,20 +40,50 @@ func compare(
 	if differ {
 		results = e.LeaderResults(ctx)
 	}
-	if c.finished, err = finishedJobs(results); err != nil {
-		return nil, nil, err
+	r, done := contents.results(e)
+	defer func() {
+		if err != nil {
+			done()
+		}
+	}()
+	all := readable(r.With(ctx, counted(results, &c.results)), unreadable)
+	if c.finished, err = finishedJobs(all); err != nil || contents.location == "" {
+		return c, done, err
 	}
-	if contents.location == "" {
-		return c, func() {}, nil
+	if c.store, err = r.Store(ctx); err == nil {
+		err = c.list(ctx)
 	}
-	if c.store, done, err = contents.openExisting(ctx, e); err != nil {
-		return nil, nil, err
+	return c, done, err
+}
+
+// counted adds the number of results to n.
+func counted(results iter.Seq2[queue.Stored, error], n *uint64) iter.Seq2[queue.Stored, error] {
+	return func(yield func(queue.Stored, error) bool) {
+		for m, err := range results {
+			if err == nil {
+				*n++
+			}
+			if !yield(m, err) {
+				return
+			}
+		}
 	}
-	if err = c.list(ctx); err != nil {
-		done()
-		return nil, nil, err
+}
+
+// readable yields the results that can be read, and calls unreadable for the others.
+func readable(
+	results iter.Seq2[queue.Stored, error], unreadable func(*queue.SegmentError),
+) iter.Seq2[queue.Stored, error] {
+	return func(yield func(queue.Stored, error) bool) {
+		for m, err := range results {
+			var lost *queue.SegmentError
+			if errors.As(err, &lost) {
+				unreadable(lost)
+			} else if !yield(m, err) {
+				return
+			}
+		}
 	}
-	return c, done, nil
 }
 
 // list reads the sizes of the contents that results name.

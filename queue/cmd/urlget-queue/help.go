@@ -20,7 +20,8 @@ var flagGroups = []struct{ title, flags string }{
 	{"Many", "resubmit input-file receipt if-older priority jobs per-host wait tries until-empty grace"},
 	{"Recursive", "accept accept-regex accept-type domains exclude-domains level max-pages no-parent " +
 		"no-robots page-requisites reject reject-regex robots-agent sitemaps span-hosts"},
-	{"Archive", "artefacts s3-endpoint s3-region s3-credentials warc unused delete older-than verify"},
+	{"Archive", "artefacts s3-endpoint s3-region s3-credentials warc unused delete older-than dry-run " +
+		"verify"},
 	{"Request", "header user-agent load-cookies"},
 	{"Network", "read-timeout max-time speed-limit speed-time proxy no-proxy"},
 	{"Trust", "insecure no-check-certificate ca-certificate known-hosts tofu"},

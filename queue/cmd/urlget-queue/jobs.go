@@ -58,10 +58,13 @@ job that a worker has returned, such as for a retry, counts as taken.`
 
 func (a *app) cancelCommand() *cobra.Command {
 	var chosen selection
+	var moved storeFlags
 	cmd := a.engineCommand("cancel [ID...]", "Cancel unfinished jobs, and record that in their results",
 		cobra.ArbitraryArgs,
 		func(ctx context.Context, e *jetstream.Engine, ids []string) error {
-			return a.cancel(ctx, e, ids, &chosen)
+			r, done := moved.results(e)
+			defer done()
+			return a.cancel(ctx, r, ids, &chosen)
 		})
 	cmd.Long = `Cancel the unfinished jobs with the IDs, or those that the flags choose. "urlget
 queue jobs" prints the IDs. Each job gets the result "skipped" with the reason
@@ -70,6 +73,7 @@ result remains. The same URL may be submitted again at once.`
 	cmd.Example = `  urlget queue cancel 01803a57197044356164064a43e900ea
   urlget queue cancel --host www.example`
 	chosen.define(cmd.Flags(), "url", "host")
+	moved.defineMoved(cmd.Flags())
 	return cmd
 }
 
@@ -159,7 +163,7 @@ func (a *app) jobsByHost(ctx context.Context, e queue.Admin, chosen *selection, 
 	return fileError(err)
 }
 
-func (a *app) cancel(ctx context.Context, e queue.Admin, ids []string, chosen *selection) error {
+func (a *app) cancel(ctx context.Context, r *queue.Results, ids []string, chosen *selection) error {
 	switch {
 	case len(ids) > 0 && !chosen.isZero():
 		return usage("cancel takes IDs or flags that choose, not both")
@@ -172,7 +176,7 @@ func (a *app) cancel(ctx context.Context, e queue.Admin, ids []string, chosen *s
 		wanted[id] = true
 	}
 	cancelled, finished := 0, 0
-	for j, err := range unfinished(ctx, e, chosen) {
+	for j, err := range unfinished(ctx, r.Engine.(queue.Admin), chosen) {
 		if err != nil {
 			return err
 		}
@@ -180,7 +184,7 @@ func (a *app) cancel(ctx context.Context, e queue.Admin, ids []string, chosen *s
 			continue
 		}
 		wanted[j.ID] = false
-		ok, err := queue.Cancel(ctx, e, j.Priority, j.message)
+		ok, err := r.Cancel(ctx, j.Priority, j.message)
 		if err != nil {
 			return err
 		}

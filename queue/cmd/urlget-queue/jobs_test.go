@@ -52,7 +52,7 @@ func TestCancelChoosesJobs(t *testing.T) {
 			}
 			var messages strings.Builder
 			a := &app{err: &messages}
-			err := a.cancel(ctx, e, args, &tt.chosen)
+			err := a.cancel(ctx, &queue.Results{Engine: e}, args, &tt.chosen)
 			if got := fmt.Sprint(err); tt.wrong == "" && err != nil || !strings.Contains(got, tt.wrong) {
 				t.Errorf("%v, want %q", err, tt.wrong)
 			}

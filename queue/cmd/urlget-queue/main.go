@@ -14,6 +14,7 @@
 //	urlget queue dead              print the dead letters: jobs that failed for good
 //	urlget queue retry [ID...]     submit dead letters again
 //	urlget queue audit             compare a receipt of submit with the results
+//	urlget queue compact           move old results from the servers to the store
 //	urlget queue purge KIND        delete jobs, results, dead letters or a crawl
 //	urlget queue crawls            print the names of the crawls
 //	urlget queue pause             pause a queue: workers start no more jobs

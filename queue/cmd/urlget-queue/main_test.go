@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -25,8 +26,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
+	"github.com/urlget/urlget/queue"
 	"github.com/urlget/urlget/queue/jetstream"
 	"github.com/urlget/urlget/queue/jetstream/embedded"
+	"github.com/urlget/urlget/queue/queuetest"
 )
 
 func TestMain(m *testing.M) {
@@ -90,7 +93,7 @@ func TestScripts(t *testing.T) {
 			ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw})
 			return os.WriteFile(filepath.Join(env.WorkDir, "ca.pem"), ca, 0o666)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"until": until, "term": term, "nats": startNATS},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"until": until, "term": term, "nats": startNATS, "move": moveResults},
 	})
 }
 
@@ -142,7 +145,7 @@ func TestForgedTextDoesNotReachTheTerminal(t *testing.T) {
 		}
 	}
 	for name, show := range map[string]func(*app) error{
-		"results": func(a *app) error { return a.results(t.Context(), e, 0, false, &selection{}) },
+		"results": func(a *app) error { return a.results(t.Context(), &queue.Results{Engine: e}, 0, false, &selection{}) },
 		"dead":    func(a *app) error { return a.dead(t.Context(), e, false, &selection{}) },
 		"letters": func(a *app) error { return a.dead(t.Context(), e, true, &selection{}) },
 	} {
@@ -181,6 +184,23 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 		<-tick.C
 	}
 	ts.Fatalf("%q did not come", args[0])
+}
+
+// moveResults moves the results of a queue but the last, as if they were old: move QUEUE STORE.
+func moveResults(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: move QUEUE STORE")
+	}
+	flags := queueFlags{embedded: ts.MkAbs(args[0]), name: "urlget", ackWait: time.Minute, mustExist: true}
+	e, done, err := flags.open(context.Background(), nil)
+	ts.Check(err)
+	defer done()
+	s, err := queue.OpenDir(ts.MkAbs(args[1]))
+	ts.Check(err)
+	defer s.Close()
+	c := queue.Compaction{Age: queue.MinAge, Least: 1}
+	_, err = c.Run(context.Background(), queuetest.Age(e, 2*queue.MinAge), s)
+	ts.Check(err)
 }
 
 // startNATS starts a NATS server with the rights of the documentation. $NATS is its address.

@@ -27,7 +27,7 @@ func (a *app) queueCommand() *cobra.Command {
   urlget queue retry`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			const commands = "status, watch, workers, jobs, results, audit, dead, retry, cancel, pause, " +
-				"resume, drain, limits, purge, crawls, create, index or content"
+				"resume, drain, limits, compact, purge, crawls, create, index or content"
 			if len(args) > 0 {
 				return usage("queue: unknown command %q; use %s", args[0], commands)
 			}
@@ -40,10 +40,14 @@ func (a *app) queueCommand() *cobra.Command {
 		func(ctx context.Context, e *jetstream.Engine, _ []string) error { return a.status(ctx, e, asJSON) })
 	status.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	var chosen, buried, again selection
+	var moved storeFlags
 	results := a.engineCommand("results", "Print the results of jobs, as JSON Lines", noArguments,
 		func(ctx context.Context, e *jetstream.Engine, _ []string) error {
-			return a.results(ctx, e, after, follow, &chosen)
+			r, done := moved.results(e)
+			defer done()
+			return a.results(ctx, r, after, follow, &chosen)
 		})
+	moved.defineMoved(results.Flags())
 	chosen.define(results.Flags(), "url", "host", "class", "worker", "since")
 	results.Flags().BoolVarP(&follow, "follow", "f", false, "wait for further results")
 	results.Flags().Uint64Var(&after, "after", 0, "start after the result with the number `SEQUENCE`")
@@ -59,10 +63,9 @@ func (a *app) queueCommand() *cobra.Command {
 		})
 	again.define(retry.Flags(), "url", "host", "class", "since")
 	dead.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
-	cmd.AddCommand(status, results, dead, a.purgeCommand(), a.contentCommand(), a.auditCommand(), retry,
-		a.createCommand(), a.jobsCommand(), a.cancelCommand(),
-		a.watchCommand(), a.workersCommand(), a.limitsCommand(),
-		a.crawlsCommand(),
+	cmd.AddCommand(status, results, dead, a.compactCommand(), a.purgeCommand(), a.contentCommand(),
+		a.auditCommand(), retry, a.createCommand(), a.jobsCommand(), a.cancelCommand(), a.watchCommand(),
+		a.workersCommand(), a.limitsCommand(), a.crawlsCommand(),
 		&cobra.Command{Use: "index DIR", Short: "Write one CDXJ index of the archives of all workers",
 			Args: oneArgument("index requires the directory of the archives"),
 			RunE: func(_ *cobra.Command, args []string) error { return a.index(args[0]) }})
@@ -116,8 +119,25 @@ func (a *app) engineCommand(
 
 var purges = map[string]func(*jetstream.Engine, context.Context) (uint64, error){
 	"jobs":    (*jetstream.Engine).PurgeJobs,
-	"results": (*jetstream.Engine).PurgeResults,
+	"results": purgeResults,
 	"dead":    (*jetstream.Engine).PurgeDead,
+}
+
+// purgeResults deletes the results of the queue and those in segments. The contents of the segments remain,
+// and no result names them.
+func purgeResults(e *jetstream.Engine, ctx context.Context) (n uint64, err error) {
+	s, err := e.Status(ctx)
+	if err != nil {
+		return 0, err
+	}
+	_, revision, err := e.Segments(ctx)
+	if err == nil && revision > 0 {
+		_, err = e.SetSegments(ctx, nil, revision)
+	}
+	if err == nil {
+		_, err = e.PurgeResults(ctx)
+	}
+	return s.Results, err
 }
 
 func (a *app) purgeCommand() *cobra.Command {
@@ -203,12 +223,12 @@ func (a *app) status(ctx context.Context, e *jetstream.Engine, asJSON bool) erro
 
 // results prints events. Each gets its sequence number, which --after accepts.
 func (a *app) results(
-	ctx context.Context, e *jetstream.Engine, after uint64, follow bool, chosen *selection,
+	ctx context.Context, from *queue.Results, after uint64, follow bool, chosen *selection,
 ) error {
 	if err := chosen.check(); err != nil {
 		return err
 	}
-	for r, err := range e.Results(ctx, after, follow) {
+	for r, err := range from.All(ctx, after, follow) {
 		if err != nil {
 			return err
 		}

@@ -58,7 +58,7 @@ type seenJob struct {
 const noResult = math.MaxInt64
 
 // readSeen reads the jobs before the results, because a job that ends in between has a result.
-func readSeen(ctx context.Context, e queue.Admin) (seenJobs, error) {
+func readSeen(ctx context.Context, e queue.Admin, r *queue.Results) (seenJobs, error) {
 	s := seenJobs{}
 	for _, p := range queue.Priorities {
 		for m, err := range e.Jobs(ctx, p) {
@@ -70,7 +70,7 @@ func readSeen(ctx context.Context, e queue.Admin) (seenJobs, error) {
 			}
 		}
 	}
-	return s, eachEvent(e.Results(ctx, 0, false), s.addResult)
+	return s, eachEvent(r.All(ctx, 0, false), s.addResult)
 }
 
 func (s seenJobs) addResult(id string, ev *queue.Event) {

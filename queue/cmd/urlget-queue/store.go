@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/queue"
 	"github.com/urlget/urlget/queue/jetstream"
 	"github.com/urlget/urlget/queue/s3"
@@ -30,6 +32,34 @@ func (k *storeFlags) define(f *pflag.FlagSet) {
 	f.StringVar(&k.region, "s3-region", "", "use the S3 region `NAME` (default $AWS_REGION)")
 	f.StringVar(&k.credentials, "s3-credentials", "",
 		"read the S3 credentials from `FILE`, not from $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY")
+}
+
+// defineMoved is define for a command that reads the results of a queue.
+func (k *storeFlags) defineMoved(f *pflag.FlagSet) {
+	k.define(f)
+	f.Lookup("artefacts").Usage = "read results that \"queue compact\" has moved from `DIR`, from " +
+		"s3://BUCKET/PREFIX, or from the object store of NATS (nats:)"
+}
+
+// results returns the results of a queue. It opens the store if there are results that must be read from it.
+func (k *storeFlags) results(e *jetstream.Engine) (r *queue.Results, done func()) {
+	var store queue.Store
+	end := func() {}
+	return &queue.Results{Engine: e, Store: func(ctx context.Context) (_ queue.Store, err error) {
+		if store != nil {
+			return store, nil
+		}
+		if k.location == "" {
+			return nil, usage("results were moved to a store: name it with --artefacts")
+		}
+		opened, closeStore, err := k.openExisting(ctx, e)
+		if err != nil {
+			return nil, &fetch.Error{Code: cmp.Or(fetch.CodeOf(err), fetch.ErrFile),
+				Err: fmt.Errorf("results were moved to a store (--artefacts): %w", err)}
+		}
+		store, end = opened, closeStore
+		return store, nil
+	}}, func() { end() }
 }
 
 // open opens the store. It uses e if inQueue returns true.

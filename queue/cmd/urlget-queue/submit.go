@@ -26,6 +26,7 @@ type submitFlags struct {
 	receipt  string
 	cookies  string
 	ifOlder  age
+	moved    storeFlags
 	quiet    bool
 	follow   crawlFlags
 }
@@ -63,6 +64,7 @@ links are those of "urlget -r". The logins of the seeds and the cookies of
 		"append the list line, key and ID of each job to `FILE`, for \"queue audit\"")
 	f.Var(&s.ifOlder, "if-older",
 		"submit only URLs whose last result is older than `AGE`, such as 12h, 7d or inf")
+	s.moved.defineMoved(f)
 	words := []string{string(queue.High), string(queue.Normal), string(queue.Low)}
 	complete := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	cmd.RegisterFlagCompletionFunc("priority", complete)
@@ -136,7 +138,10 @@ func (a *app) submit(ctx context.Context, s *submitFlags, args []string) error {
 		defer sub.client.Close()
 	}
 	if s.ifOlder != 0 {
-		if sub.seen, err = readSeen(ctx, e); err != nil {
+		r, closeStore := s.moved.results(e)
+		sub.seen, err = readSeen(ctx, e, r)
+		closeStore()
+		if err != nil {
 			return err
 		}
 		if s.ifOlder != forever {

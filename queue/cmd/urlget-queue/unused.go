@@ -23,6 +23,13 @@ var errBusy = &fetch.Error{Code: fetch.ErrRefused,
 		"use \"urlget queue drain\" and wait until the queue is empty")}
 
 func (a *app) unused(ctx context.Context, e *jetstream.Engine, s queue.Store, u *unusedFlags) error {
+	if !u.remove {
+		return a.listUnused(ctx, e, s, u)
+	}
+	return withSegments(ctx, e, func(ctx context.Context) error { return a.listUnused(ctx, e, s, u) })
+}
+
+func (a *app) listUnused(ctx context.Context, e *jetstream.Engine, s queue.Store, u *unusedFlags) error {
 	l, ok := s.(queue.Lister)
 	if !ok {
 		return fileError(errors.ErrUnsupported)
@@ -35,7 +42,11 @@ func (a *app) unused(ctx context.Context, e *jetstream.Engine, s queue.Store, u 
 				return err
 			}
 		}
-		return eachEvent(e.Results(ctx, 0, false), func(_ string, ev *queue.Event) { used[ev.SHA256] = true })
+		r := &queue.Results{Engine: e, Store: func(context.Context) (queue.Store, error) { return s, nil }}
+		if err := r.EachContent(ctx, func(sum string) { used[sum] = true }); err != nil {
+			return err
+		}
+		return eachEvent(r.All(ctx, 0, false), func(_ string, ev *queue.Event) { used[ev.SHA256] = true })
 	})
 	if err != nil {
 		return err
