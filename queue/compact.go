@@ -178,10 +178,9 @@ func (c *compactor) remove(ctx context.Context) error {
 			if err := c.verify(ctx, &s); err != nil {
 				return err
 			}
-			if err := c.engine.RemoveResults(ctx, s.Last); err != nil {
+			if err := c.removeSegment(ctx, &s); err != nil {
 				return err
 			}
-			c.done.Removed += s.Results
 		}
 		if wait <= 0 {
 			return nil
@@ -190,6 +189,20 @@ func (c *compactor) remove(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// removeStep is the number of results that are removed at once. The engine does nothing else in that time.
+const removeStep = 20_000
+
+func (c *compactor) removeSegment(ctx context.Context, s *segment) error {
+	for last := s.First - 1; last < s.Last; {
+		last += min(removeStep, s.Last-last)
+		if err := c.engine.RemoveResults(ctx, last); err != nil {
+			return err
+		}
+	}
+	c.done.Removed += s.Results
+	return nil
 }
 
 // isThere reports whether the engine has results of a segment. Then its earlier results are in segments,

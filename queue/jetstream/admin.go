@@ -307,7 +307,12 @@ func (e *Engine) purge(ctx context.Context, s js.Stream) (n, last uint64, err er
 	return n, last, explain(&e.opts, err)
 }
 
+// purgeTime limits the time to remove messages. The server needs some microseconds for each.
+const purgeTime = 5 * time.Minute
+
 func (e *Engine) purgeUpTo(ctx context.Context, s js.Stream, last uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, purgeTime)
+	defer cancel()
 	return e.operations.guard(ctx,
 		func(ctx context.Context) error { return s.Purge(ctx, js.WithPurgeSequence(last+1)) },
 		s.CachedInfo().Config.Name)
