@@ -192,11 +192,17 @@ func crawlByWorkers(t *testing.T, seed uri.URI, scope crawl.Scope, client *fetch
 		}
 		visited[url] = ev.Name != "failed"
 	}
+	if _, err := admin.SetSegments(t.Context(), []byte(`{"v":1}`), 0); err != nil {
+		t.Fatal(err)
+	}
 	if err := admin.Forget(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if names, err := admin.Crawls(t.Context()); len(names) > 0 || err != nil {
 		t.Errorf("crawls after Forget: %q, %v", names, err)
+	}
+	if list, _, err := admin.Segments(t.Context()); len(list) > 0 || err != nil {
+		t.Errorf("segments after Forget: %q, %v", list, err)
 	}
 	return visited, dir
 }
