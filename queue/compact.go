@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/retry"
 )
 
 // A Compaction moves results from the engine to segments in the store.
@@ -185,7 +186,7 @@ func (c *compactor) remove(ctx context.Context) error {
 		if wait <= 0 {
 			return nil
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := retry.Sleep(ctx, wait); err != nil {
 			return err
 		}
 	}
