@@ -60,7 +60,7 @@ func TestWorkAllocatesLittle(t *testing.T) {
 		{"a recorded file", func(int) []string { return []string{"-i", "-", "--warc", "x"} }, 181},
 		{"a page of a tree", func(n int) []string {
 			return []string{"-r", "-l", "inf", "-nH", fmt.Sprintf("%s/p/0?%d", site.URL, n-1)}
-		}, 115},
+		}, 105},
 	} {
 		t.Run(tt.unit, func(t *testing.T) {
 			t.Parallel()

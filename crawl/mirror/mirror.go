@@ -218,7 +218,9 @@ type memo struct {
 }
 
 func readMemo(b []byte) (v memo) {
-	json.Unmarshal(b, &v) // a damaged memo counts as missing
+	if len(b) > 0 {
+		json.Unmarshal(b, &v) // a damaged memo counts as missing
+	}
 	return v
 }
 

@@ -103,7 +103,8 @@ func (r *retrieval) name() (err error) {
 // savedInThisRun reports whether an earlier visit of this run has saved the page. It is visited again
 // only because it has become nearer, so the links in its file suffice.
 func (r *retrieval) savedInThisRun() bool {
-	return !r.old.Requested.Before(r.started) && hasLinks(r.old.Type) && !r.d.Client.Traits(r.p.URL).Menus
+	return !r.old.Requested.Before(r.started) && links.Readable(r.old.Type) &&
+		!r.d.Client.Traits(r.p.URL).Menus
 }
 
 // linkShared links the shared file of an earlier run to the path of the page, as if it had been saved

@@ -143,11 +143,6 @@ func extension(contentType, name string) string {
 	return ext
 }
 
-func hasLinks(contentType string) bool {
-	_, ok := links.Read(nil, contentType, uri.URI{})
-	return ok
-}
-
 // isConvertible reports whether the references in a document can be converted.
 func isConvertible(contentType string) bool {
 	mediaType, _, _ := mime.ParseMediaType(contentType)
@@ -157,14 +152,14 @@ func isConvertible(contentType string) bool {
 
 func mayLink(name string) bool {
 	contentType := fetch.TypeByName(name)
-	return contentType == "" || hasLinks(contentType)
+	return contentType == "" || links.Readable(contentType)
 }
 
 // follow reads the file if content is nil.
 func (m *mirror) follow(ctx context.Context, p *crawl.Page, v memo, name string, content []byte,
 	parse func(io.Reader) iter.Seq2[fetch.Entry, error]) error {
 	t := m.d.Client.Traits(p.URL)
-	if !t.HasLinks() || parse == nil && !hasLinks(v.Type) && p.Rel != "sitemap" {
+	if !t.HasLinks() || parse == nil && !links.Readable(v.Type) && p.Rel != "sitemap" {
 		m.reportUnread(p, cmp.Or(v.Type, crawl.UnknownType), content)
 		return nil
 	}

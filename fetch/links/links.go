@@ -62,28 +62,65 @@ func Read(r io.Reader, contentType string, base uri.URI) (iter.Seq2[fetch.Entry,
 func read(
 	r io.Reader, contentType string, base uri.URI, a *Anchors, dirs bool,
 ) (iter.Seq2[fetch.Entry, error], bool) {
-	mediaType, _, err := parseMediaType(contentType)
-	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
-		return nil, false
-	}
-	switch mediaType {
-	case "text/html", "application/xhtml+xml":
+	switch kindOf(contentType) {
+	case htmlPage:
 		return readHTML(r, contentType, base, a, dirs), true
-	case "image/svg+xml":
+	case svgImage:
 		return readHTML(r, contentType, base, nil, false), true
-	case "text/css":
+	case cssStyles:
 		return styleSheet(r, base), true
-	case manifestType:
+	case webManifest:
 		return readManifest(r, base), true
-	case "text/javascript", "application/javascript", "application/x-javascript", "text/ecmascript",
-		"application/ecmascript":
+	case javaScript:
 		return readScript(r, base), true
-	case "text/uri-list":
+	case listOfURIs:
 		return uriList(r, base), true
-	case "application/xml", "text/xml", "application/rss+xml", "application/atom+xml", "application/rdf+xml":
+	case xmlDocument:
 		return XML(r, base), true
 	}
 	return nil, false
+}
+
+// Readable reports whether Read reads documents of a content type.
+func Readable(contentType string) bool { return kindOf(contentType) != noLinks }
+
+// A kind is a kind of documents with links.
+type kind byte
+
+const (
+	noLinks kind = iota
+	htmlPage
+	svgImage
+	cssStyles
+	webManifest
+	javaScript
+	listOfURIs
+	xmlDocument
+)
+
+func kindOf(contentType string) kind {
+	mediaType, _, err := parseMediaType(contentType)
+	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
+		return noLinks
+	}
+	switch mediaType {
+	case "text/html", "application/xhtml+xml":
+		return htmlPage
+	case "image/svg+xml":
+		return svgImage
+	case "text/css":
+		return cssStyles
+	case manifestType:
+		return webManifest
+	case "text/javascript", "application/javascript", "application/x-javascript", "text/ecmascript",
+		"application/ecmascript":
+		return javaScript
+	case "text/uri-list":
+		return listOfURIs
+	case "application/xml", "text/xml", "application/rss+xml", "application/atom+xml", "application/rdf+xml":
+		return xmlDocument
+	}
+	return noLinks
 }
 
 // maxURIListLine bounds a line of a text/uri-list, in bytes.
