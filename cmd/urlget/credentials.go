@@ -79,7 +79,7 @@ func (l *logins) loadTLS(ctx context.Context) (err error) {
 }
 
 // name records that the user named the origin of u.
-func (l *logins) name(u uri.URI) { l.named.Store(u.Origin(), true) }
+func (l *logins) name(u uri.URI) { l.named.LoadOrStore(u.Origin(), true) }
 
 // isNamed reports whether the user named the server of the challenge: in a URL or, for a URL without a
 // host, with a flag or variable.

@@ -35,7 +35,13 @@ type authenticator struct {
 func (d *opener) authenticators(ctx context.Context, req *fetch.Request, t *target) []*authenticator {
 	var all []*authenticator
 	if t.header.Get("Authorization") == "" && t.cookies != nil {
-		a := &authenticator{
+		x := new(struct { // one allocation
+			authenticator
+			all [2]*authenticator
+		})
+		a := &x.authenticator
+		all = x.all[:0]
+		*a = authenticator{
 			driver: d, url: req.URL, foreign: d.env.Foreign(ctx), status: http.StatusUnauthorized,
 			challengeField: "WWW-Authenticate", loginField: "Authorization",
 		}

@@ -165,6 +165,9 @@ func readDigests(
 
 func (ex *exchange) digests(partial, decoded bool) []fetch.Digest {
 	h := ex.resp.Header
+	if !slices.ContainsFunc(digestFields, func(f digestField) bool { return h[f.name] != nil }) {
+		return nil
+	}
 	all := readDigests(h, digestFields, ex.ignoreDigest)
 	if len(all) == 0 {
 		return nil

@@ -12,6 +12,9 @@ import (
 // parameters. Other invalid values are returned as they are.
 func contentType(h http.Header) string {
 	text := strings.Join(h.Values("Content-Type"), ",")
+	if isPlainType(text) {
+		return text
+	}
 	if _, _, err := mime.ParseMediaType(text); err == nil {
 		return text
 	}
@@ -41,4 +44,10 @@ func isMediaType(text string) bool {
 func hasParametersOf(earlier, value string) bool {
 	name, parameters, _ := mime.ParseMediaType(earlier)
 	return parameters["charset"] != "" && strings.EqualFold(name, value)
+}
+
+// isPlainType reports whether s is a media type without parameters, as most are.
+func isPlainType(s string) bool {
+	kind, sub, _ := strings.Cut(s, "/")
+	return isToken(kind) && isToken(sub)
 }
