@@ -85,7 +85,7 @@ func (f *toFile) commitMemory() (name string, err error) {
 		return "", errNeedsPart
 	}
 	err = f.inDir(func(dir directory) error {
-		if f.partless != f.name && hasPart(dir, f.name) {
+		if f.partless != f.name && f.dir.hasPart(f.name) {
 			return errNeedsPart // an old part must be replaced, or avoided
 		}
 		file, err := dir.unnamed()

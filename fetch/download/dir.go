@@ -17,6 +17,8 @@ type directory interface {
 	lstat(name string) (fs.FileInfo, error)
 	// isAbsent reports whether there is certainly no file of that name. It is faster than lstat.
 	isAbsent(name string) bool
+	// read returns up to n names in the directory.
+	read(n int) ([]string, error)
 	// open is like os.OpenFile.
 	open(name string, flag int, perm fs.FileMode) (file, error)
 	// unnamed creates a file without a name. Where the system cannot create or link one, the error

@@ -32,6 +32,7 @@ type cachedDir struct {
 	users   int
 	lastUse uint64
 	dropped bool
+	parts   earlierParts
 }
 
 func (all *directories) get(root *os.Root, path string, create bool) (*cachedDir, error) {

@@ -26,7 +26,7 @@ var ceilings = map[string]ceiling{
 	"fetch":                  {22750, 289},
 	"fetch/driver":           {2250, 44},
 	"fetch/uri":              {3100, 40},
-	"fetch/download":         {6150, 31},
+	"fetch/download":         {6250, 31},
 	"internal":               {11400, 0},
 	"queue":                  {10550, 76},
 	"queue/cmd/urlget-queue": {4000, 0},
