@@ -48,7 +48,7 @@ func (c *Conn) Ask(send func() error) (sent bool, err error) {
 		sent, known, err = c.socket.ask(c.conn, send)
 	}
 	if !known {
-		if c.Unread() {
+		if c.inputSeen.Load() && c.Unread() { // or else it is new
 			return false, nil
 		}
 		return true, send()

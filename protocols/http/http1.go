@@ -87,7 +87,10 @@ func (h *http1) dial(ctx context.Context, addr string) (*http1Conn, error) {
 // address returns the host and port to connect to. Package uri has converted international names to
 // ASCII.
 func address(req *http.Request) string {
-	return net.JoinHostPort(req.URL.Hostname(), cmp.Or(req.URL.Port(), "80"))
+	if req.URL.Port() != "" {
+		return req.URL.Host
+	}
+	return net.JoinHostPort(req.URL.Hostname(), "80")
 }
 
 // An http1Conn is a connection that serves one request at a time.
@@ -117,7 +120,7 @@ func (c *http1Conn) Write(p []byte) (int, error) {
 
 var (
 	writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, writeBuffer) }}
-	readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, readBuffer) }}
+	readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, headBuffer) }}
 )
 
 // open provides the reader. Idle connections, and those that wait for a response, have none.
@@ -193,22 +196,21 @@ func (x *http1Exchange) do() error {
 	timeouts := x.driver.env.Timeouts()
 	x.lost = x.lease.Reused
 	c.exchange, c.left, c.sent = x, maxHeader, false
-	var failed error
-	if x.lost {
-		var sent bool
-		if sent, failed = c.plain.Ask(c.send); !sent {
-			failed = errIdleClosed
-		}
-	} else {
+	end := x.lease.Await()
+	sent, failed := c.plain.Ask(c.send)
+	switch {
+	case sent:
+	case x.lost:
+		failed = errIdleClosed
+	default: // a server may send an error at once
 		failed = c.send()
 	}
-	if failed != nil && (x.lost || !isClosedByPeer(failed)) {
-		return x.late(failed, timeouts.Reply)
+	err := failed
+	if failed == nil || !x.lost && isClosedByPeer(failed) {
+		c.open()
+		// A server that has not read the complete request may send the reason.
+		_, err = c.r.Peek(1)
 	}
-	c.open()
-	// A server that has not read the complete request may send the reason.
-	end := x.lease.Await()
-	_, err := c.r.Peek(1)
 	end(err == nil)
 	if err != nil {
 		return x.late(cmp.Or(failed, err), timeouts.Reply)

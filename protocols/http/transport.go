@@ -17,6 +17,9 @@ const (
 	maxHeader = 256 << 10
 	// readBuffer is large. Reads above it go directly into the caller's buffer.
 	readBuffer = 64 << 10
+	// headBuffer replaces it for connections of our own, whose bodies of known length are read past it. It
+	// holds a small file with its head.
+	headBuffer = 16 << 10
 	// writeBuffer holds the complete head of most requests.
 	writeBuffer = 16 << 10
 
