@@ -38,7 +38,7 @@ func (t *task) loadEarlier(ctx context.Context) (*Event, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
-	data, err := t.results().Get(ctx, t.sub.Last, time.Time{})
+	data, err := t.results.Get(ctx, t.sub.Last, time.Time{})
 	if errors.Is(err, ErrNotFound) { // it has expired
 		return nil, nil
 	}

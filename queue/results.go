@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -17,6 +18,39 @@ type Results struct {
 	Engine Engine
 	// Store opens the store of the segments. It is called if there are segments that must be read.
 	Store func(context.Context) (Store, error)
+
+	mu      sync.Mutex // guards indexes
+	indexes map[string]*segmentIndex
+}
+
+// maxIndexes limits the indexes in memory. One of a full segment needs about 130 KB.
+const maxIndexes = 256
+
+// index returns the index of a segment. It reads it once, if there are not too many.
+func (r *Results) index(ctx context.Context, store Store, s *segment) (*segmentIndex, error) {
+	r.mu.Lock()
+	x := r.indexes[s.SHA256]
+	r.mu.Unlock()
+	if x != nil {
+		return x, nil
+	}
+	x, err := s.index(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.indexes == nil {
+		r.indexes = map[string]*segmentIndex{}
+	}
+	for sum := range r.indexes {
+		if len(r.indexes) < maxIndexes {
+			break
+		}
+		delete(r.indexes, sum)
+	}
+	r.indexes[s.SHA256] = x
+	return x, nil
 }
 
 func (r *Results) open(ctx context.Context) (Store, error) {
@@ -124,7 +158,7 @@ func (r *Results) Get(ctx context.Context, id string, since time.Time) ([]byte, 
 		if err != nil {
 			return nil, err
 		}
-		data, err := s.find(ctx, store, key, id)
+		data, err := r.find(ctx, store, &s, key, id)
 		switch {
 		case data != nil:
 			return data, nil
@@ -137,8 +171,9 @@ func (r *Results) Get(ctx context.Context, id string, since time.Time) ([]byte, 
 	return nil, ErrNotFound
 }
 
-func (s *segment) find(ctx context.Context, store Store, key uint64, id string) (data []byte, err error) {
-	x, err := s.index(ctx, store)
+func (r *Results) find(ctx context.Context, store Store, s *segment, key uint64,
+	id string) (data []byte, err error) {
+	x, err := r.index(ctx, store, s)
 	if err != nil {
 		return nil, err
 	}

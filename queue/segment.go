@@ -66,7 +66,7 @@ const (
 	// be as long as a message, and is up to twice as long in a block.
 	maxPiece = 256 << 20
 	// maxShard is the greatest mean number of keys of a shard.
-	maxShard = 16 << 10
+	maxShard = 4 << 10
 )
 
 // A keyed value is the place of a result in a segment.

@@ -297,12 +297,8 @@ func (t *task) isFinished(ctx context.Context) (bool, error) {
 	return !needed, err
 }
 
-func (t *task) results() *Results {
-	return &Results{t.Engine, func(context.Context) (Store, error) { return t.Store, nil }}
-}
-
 func (t *task) hasResult(ctx context.Context) (bool, error) {
-	return t.results().has(ctx, t.sub, t.place.Since)
+	return t.results.has(ctx, t.sub, t.place.Since)
 }
 
 // removeAttempt removes this attempt from the record, or schedules the removal if the engine is

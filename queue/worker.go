@@ -117,6 +117,7 @@ type run struct {
 	pauses *pauses
 	// crawlState is nil if the queue is not a crawl queue.
 	crawlState *crawlState
+	results    *Results
 	pending    pendingUpdates
 	health     health
 	sched      *schedule.Scheduler
@@ -165,6 +166,8 @@ func newRun(ctx context.Context, w *Worker) *run {
 	r.gathering.finish = r.finishAll
 	r.settling = make(chan struct{}, 2*(maxGathered+r.Parallel))
 	r.pauses = newPauses(r.Engine.Records())
+	r.results = &Results{Engine: r.Engine,
+		Store: func(context.Context) (Store, error) { return r.Store, nil }}
 	if r.Crawl {
 		r.crawlState = newCrawlState(&r.Worker)
 	}
