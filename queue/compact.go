@@ -160,31 +160,9 @@ func (c *compactor) end(ctx context.Context, w *segmentWriter) error {
 // remove removes the results in listed segments from the engine.
 func (c *compactor) remove(ctx context.Context) error {
 	for {
-		l, _, err := loadSegments(ctx, c.engine)
-		if err != nil {
+		wait, err := c.removeSettled(ctx)
+		if err != nil || wait <= 0 {
 			return err
-		}
-		wait := time.Duration(0)
-		for _, s := range l.List {
-			there, err := c.isThere(ctx, &s)
-			if err != nil {
-				return err
-			}
-			if !there {
-				continue
-			}
-			if wait = time.Until(s.Listed.Add(c.Settle)); wait > 0 {
-				break // the later ones must wait longer
-			}
-			if err := c.verify(ctx, &s); err != nil {
-				return err
-			}
-			if err := c.removeSegment(ctx, &s); err != nil {
-				return err
-			}
-		}
-		if wait <= 0 {
-			return nil
 		}
 		if err := retry.Sleep(ctx, wait); err != nil {
 			return err
@@ -192,18 +170,34 @@ func (c *compactor) remove(ctx context.Context) error {
 	}
 }
 
-// removeStep is the number of results that are removed at once. The engine does nothing else in that time.
-const removeStep = 20_000
-
-func (c *compactor) removeSegment(ctx context.Context, s *segment) error {
-	for last := s.First - 1; last < s.Last; {
-		last += min(removeStep, s.Last-last)
-		if err := c.engine.RemoveResults(ctx, last); err != nil {
-			return err
-		}
+// removeSettled removes what may be removed now, and returns the time until there is more. It removes all at
+// once, because a NATS server also needs time for each result that remains.
+func (c *compactor) removeSettled(ctx context.Context) (wait time.Duration, err error) {
+	l, _, err := loadSegments(ctx, c.engine)
+	if err != nil {
+		return 0, err
 	}
-	c.done.Removed += s.Results
-	return nil
+	last, n := uint64(0), uint64(0)
+	for _, s := range l.List {
+		var there bool
+		if there, err = c.isThere(ctx, &s); err == nil && !there {
+			continue
+		}
+		if wait = time.Until(s.Listed.Add(c.Settle)); err == nil && wait <= 0 {
+			err = c.verify(ctx, &s)
+		}
+		if err != nil || wait > 0 { // the later ones must wait, too
+			break
+		}
+		last, n = s.Last, n+s.Results
+	}
+	if n > 0 {
+		if problem := c.engine.RemoveResults(ctx, last); problem != nil {
+			return 0, errors.Join(err, problem)
+		}
+		c.done.Removed += n
+	}
+	return wait, err
 }
 
 // isThere reports whether the engine has results of a segment. Then its earlier results are in segments,
