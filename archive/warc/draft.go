@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
@@ -29,30 +28,15 @@ type Draft struct {
 	Copied bool
 }
 
-// packers compress one record after another. Each has tables of more than half a megabyte, so there are
-// only as many as can run at once.
-type packers struct {
-	free chan *gzip.Writer
-	made atomic.Int32
-}
-
-var zippers = packers{free: make(chan *gzip.Writer, runtime.NumCPU())}
-
-func (p *packers) get() *gzip.Writer {
-	select {
-	case z := <-p.free:
-		return z
-	default:
-	}
-	if int(p.made.Add(1)) <= cap(p.free) {
+var (
+	zippers = sync.Pool{New: func() any {
 		z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // fails only for invalid levels
 		return z
-	}
-	p.made.Add(-1)
-	return <-p.free
-}
-
-func (p *packers) put(z *gzip.Writer) { p.free <- z }
+	}}
+	// zipping limits the zippers in use to those that can run at once: each has tables of more than half a
+	// megabyte.
+	zipping = make(chan struct{}, runtime.NumCPU())
+)
 
 // maxStored is the maximum length of a request that is stored without compression in its gzip
 // member. Half of it is digests and identifiers, so compression costs more time than the rest of
@@ -76,13 +60,15 @@ func (w *Writer) encode(out io.Writer, d *Draft) error {
 	if w.opts.Plain {
 		return d.write(out)
 	}
-	if d.Header.Type() == Request && d.Block != nil && d.Block.Len() <= maxStored {
+	if d.Header.Type() == Request && d.Block != nil && d.Block.file == nil && d.Block.Len() <= maxStored {
 		if stored, err := d.store(out); stored {
 			return err
 		}
 	}
-	z := zippers.get()
-	defer zippers.put(z)
+	zipping <- struct{}{}
+	defer func() { <-zipping }()
+	z := zippers.Get().(*gzip.Writer)
+	defer zippers.Put(z)
 	z.Reset(out)
 	if err := d.write(z); err != nil {
 		return err
@@ -90,8 +76,8 @@ func (w *Writer) encode(out io.Writer, d *Draft) error {
 	return z.Close()
 }
 
-// store writes a gzip member (RFC 1952) with one block that is not compressed (RFC 1951, section 3.2.4). If
-// the record is too long for one, or not in memory, store writes nothing.
+// store writes a gzip member (RFC 1952) with one block that is not compressed (RFC 1951, section 3.2.4). The
+// block of the record is in memory. If the record is too long for one, store writes nothing.
 func (d *Draft) store(out io.Writer) (stored bool, err error) {
 	buf := texts.Get().(*[]byte)
 	defer texts.Put(buf)
@@ -100,7 +86,7 @@ func (d *Draft) store(out io.Writer) (stored bool, err error) {
 	p = append(append(d.appendHead(p), d.Block.bytes()...), recordEnd...)
 	*buf = p
 	record := p[start:]
-	if len(record) > math.MaxUint16 || d.Block.file != nil {
+	if len(record) > math.MaxUint16 {
 		*buf = nil
 		return false, nil
 	}
