@@ -46,20 +46,21 @@ func (m *message) receive(w *warc.Writer, p []byte) {
 	}
 	m.response.Write(p)
 	if first || m.head != nil {
-		head, end := p, 0
-		if from := max(0, len(m.head)-3); first {
-			end = headEnd(p, 0) // usually all of the head has arrived, and is not copied
-		} else {
+		head := p // usually all of the head has arrived, and is not copied
+		if !first {
 			head = append(m.head, p...)
-			end = headEnd(head, from)
 		}
-		if end == 0 {
-			if m.head = head; first {
-				m.head = bytes.Clone(p)
-			}
-			if len(head) > maxHead {
-				m.head = nil
-			}
+		end := headEnd(head, max(0, len(m.head)-3))
+		switch {
+		case end > 0:
+		case len(head) > maxHead:
+			m.head = nil
+			return
+		case first:
+			m.head = append(make([]byte, 0, 512), p...)
+			return
+		default:
+			m.head = head
 			return
 		}
 		if !httprecord.IsInterim(head) && !hasTransferEncoding(head[:end]) {
