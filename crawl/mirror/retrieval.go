@@ -160,15 +160,15 @@ func (r *retrieval) act(ctx context.Context, a action, k pageInfo) error {
 		name := withoutNumber(r.now.Path)
 		opts.Progress = func(done, total int64) { r.Progress(ctx, name, done, total) }
 	}
+	var buffer *[]byte
 	if k.mayLink {
-		buffer := contents.Get().(*[]byte)
+		buffer = contents.Get().(*[]byte)
 		defer contents.Put(buffer)
 		opts.ContentBuffer = *buffer
-		defer func() { *buffer = opts.ContentBuffer }()
 	}
 	res, err := r.d.Do(ctx, req, r.now.Path, opts)
-	if res != nil && res.Content != nil {
-		opts.ContentBuffer = res.Content
+	if buffer != nil && res != nil && res.Content != nil {
+		*buffer = res.Content // it may have grown
 	}
 	if res != nil {
 		r.received(res.Written)
