@@ -56,15 +56,17 @@ func awaitUnread(t *testing.T, c *Conn, what string) {
 	}
 }
 
+var unreadSockets = []struct {
+	name string
+	wrap func(net.Conn) net.Conn
+}{
+	{"a socket", func(c net.Conn) net.Conn { return c }},
+	{"no socket", func(c net.Conn) net.Conn { return unpeekable{c} }},
+}
+
 func TestUnread(t *testing.T) {
 	t.Parallel()
-	for _, socket := range []struct {
-		name string
-		wrap func(net.Conn) net.Conn
-	}{
-		{"a socket", func(c net.Conn) net.Conn { return c }},
-		{"no socket", func(c net.Conn) net.Conn { return unpeekable{c} }},
-	} {
+	for _, socket := range unreadSockets {
 		for name, version := range map[string]uint16{"clear": 0, "TLS 1.2": tls.VersionTLS12, "TLS 1.3": tls.VersionTLS13} {
 			t.Run(socket.name+", "+name, func(t *testing.T) {
 				t.Parallel()
@@ -126,13 +128,7 @@ func TestUnreadAfterTheContext(t *testing.T) {
 // reply of any delay is waited for.
 func TestAsk(t *testing.T) {
 	t.Parallel()
-	for _, socket := range []struct {
-		name string
-		wrap func(net.Conn) net.Conn
-	}{
-		{"a socket", func(c net.Conn) net.Conn { return c }},
-		{"no socket", func(c net.Conn) net.Conn { return unpeekable{c} }},
-	} {
+	for _, socket := range unreadSockets {
 		t.Run(socket.name, func(t *testing.T) {
 			t.Parallel()
 			c, raw, peer := afterExchange(t, 0, socket.wrap)

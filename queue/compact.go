@@ -40,7 +40,8 @@ type Compacted struct {
 // Run moves results. Results are removed from the engine only after the store has all contents of their
 // segments, these were read back, and the engine has had the list for Settle. So after a failure at any step,
 // results are in the engine, in a segment, or in both, and readers yield each once. If two calls run at the
-// same time, one of them fails with ErrConflict. It returns what it has done also after an error.
+// same time, one of them fails with ErrConflict. After an error, too, Run
+// returns what it has done.
 func (o *Compaction) Run(ctx context.Context, e Admin, s Store) (done *Compacted, err error) {
 	c := &compactor{Compaction: *o, engine: e, store: s, done: &Compacted{}}
 	if c.Least == 0 {

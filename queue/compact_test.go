@@ -510,8 +510,8 @@ func TestJobWhoseResultWasMovedIsNotExecutedAgain(t *testing.T) {
 	})
 }
 
-// A worker has a job for so long that the result of another worker is moved in that time. There is no second
-// result.
+// While a worker holds a job, the result of another worker is moved to a segment. The first worker must not
+// store a second result.
 func TestLongJobWhoseResultWasMovedHasNoSecondOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
