@@ -12,6 +12,8 @@ if [ "$*" = machines ]; then
 	set -- nats1 nats2 nats3 targets worker1 worker2 worker3
 fi
 compose=(docker-compose)
+# On a busy machine the daemon takes more than a minute to create a container, the limit of version 1.
+export COMPOSE_HTTP_TIMEOUT=${COMPOSE_HTTP_TIMEOUT:-600}
 docker compose version >/dev/null 2>&1 && compose=(docker compose)
 
 integration/base-image.sh
