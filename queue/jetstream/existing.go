@@ -43,17 +43,21 @@ func (e *Engine) exists(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
+	last := names[len(names)-1]
 	none := len(missing) == len(names)
 	switch {
 	case len(missing) == 0:
 		return nil
-	case e.opts.Crawl != "" && (none || slices.Contains(missing, names[len(names)-1])):
+	case e.opts.Crawl != "" && (none || slices.Contains(missing, last)):
 		return &fetch.Error{Code: fetch.ErrNotFound,
 			Err: fmt.Errorf("%w: %s", queue.ErrNoCrawl, e.opts.Crawl)}
-	case none:
+	case none, len(missing) == len(names)-1 && !slices.Contains(missing, last):
 		crawls, err := e.Crawls(ctx)
 		if err != nil {
 			return err
+		}
+		if !none && len(crawls) == 0 {
+			break // otherwise the settings are those of the crawls
 		}
 		return &fetch.Error{Code: fetch.ErrNotFound, Err: &NoQueueError{e.opts.Name, crawls}}
 	}

@@ -87,6 +87,16 @@ func TestExistingCreatesNothing(t *testing.T) {
 	if names := streamsOf(t, s); !slices.Equal(names, crawl) {
 		t.Errorf("the streams are %s after %s", names, crawl)
 	}
+	docs, err := jetstream.Open(t.Context(), jetstream.Options{URL: s.url, Crawl: "docs", Existing: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(docs.SetHostLimits(t.Context(), []byte("a 1 5s\n")), docs.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := open("", true); !errors.As(err, &none) || !slices.Equal(none.Crawls, []string{"docs"}) {
+		t.Errorf("a queue that has only a crawl with limits of hosts: %v", err)
+	}
 	if err := open("", false); err != nil {
 		t.Fatal(err)
 	}
