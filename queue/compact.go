@@ -11,15 +11,15 @@ import (
 	"github.com/urlget/urlget/fetch/retry"
 )
 
-// A Compaction moves results from the engine to segments in the store.
+// A Compaction moves results, and the known pages of a crawl, from the engine to the store.
 type Compaction struct {
-	// Age is the least age of the results that are moved; MinAge or more.
+	// Age is the least age of the results and pages that are moved; MinAge or more.
 	Age time.Duration
-	// Least is the least number of results of a segment, and Most the greatest one. The defaults are 10,000
-	// and 1,048,576.
+	// Least is the least number of results of a segment, and of pages that are moved. Most is the greatest
+	// number of results of a segment. The defaults are 10,000 and 1,048,576.
 	Least, Most uint64
-	// Settle is how long the engine keeps results that are in a segment. In that time it must have written
-	// the list of segments to disk.
+	// Settle is how long the engine keeps results and pages that are in the store. In that time it must
+	// have written the list of segments to disk. Pages are kept for four seconds or more.
 	Settle time.Duration
 	// Gap, if not nil, is called once, before a result is moved whose sequence number does not follow that of
 	// the result before it. After an error, nothing is moved.
@@ -35,6 +35,8 @@ type Compacted struct {
 	Segments int    // new ones
 	Bytes    int64  // of the new segments
 	Removed  uint64 // results that were removed from the engine, also those that an earlier call has moved
+	// Pages is the number of pages that were moved, and PagesRemoved as Removed.
+	Pages, PagesRemoved uint64
 }
 
 // Run moves results. Results are removed from the engine only after the store has all contents of their
@@ -58,6 +60,9 @@ func (o *Compaction) Run(ctx context.Context, e Admin, s Store) (done *Compacted
 	if c.list, c.revision, err = loadSegments(ctx, e); err == nil {
 		err = c.move(ctx)
 	}
+	if err == nil && e.Pages() != nil {
+		err = c.movePages(ctx)
+	}
 	if errors.Is(err, ErrConflict) {
 		err = &fetch.Error{Code: fetch.ErrBusy,
 			Err: fmt.Errorf("the list of segments was changed by another program: %w", err)}
@@ -68,7 +73,10 @@ func (o *Compaction) Run(ctx context.Context, e Admin, s Store) (done *Compacted
 	if o.Listed != nil {
 		o.Listed(c.done)
 	}
-	return c.done, c.remove(ctx)
+	if err = wait(ctx, c.removeSettled); err == nil {
+		err = wait(ctx, c.removePages)
+	}
+	return c.done, err
 }
 
 type compactor struct {
@@ -139,16 +147,7 @@ func (c *compactor) end(ctx context.Context, w *segmentWriter) error {
 		}
 		s.Listed = time.Now().UTC()
 		c.list.List = append(c.list.List, *s)
-		data, err := json.Marshal(c.list)
-		if err != nil {
-			return err
-		}
-		if len(data) > c.engine.Limits().Message {
-			return &fetch.Error{Code: fetch.ErrTooLarge,
-				Err: fmt.Errorf("the list of %d segments has %d bytes, and a message at most %d",
-					len(c.list.List), len(data), c.engine.Limits().Message)}
-		}
-		if c.revision, err = c.engine.SetSegments(ctx, data, c.revision); err != nil {
+		if err := c.publish(ctx); err != nil {
 			return err
 		}
 	}
@@ -158,14 +157,29 @@ func (c *compactor) end(ctx context.Context, w *segmentWriter) error {
 	return nil
 }
 
-// remove removes the results in listed segments from the engine.
-func (c *compactor) remove(ctx context.Context) error {
+// publish replaces the list of segments in the engine.
+func (c *compactor) publish(ctx context.Context) error {
+	data, err := json.Marshal(c.list)
+	if err != nil {
+		return err
+	}
+	if len(data) > c.engine.Limits().Message {
+		return &fetch.Error{Code: fetch.ErrTooLarge,
+			Err: fmt.Errorf("the list of %d segments has %d bytes, and a message at most %d",
+				len(c.list.List), len(data), c.engine.Limits().Message)}
+	}
+	c.revision, err = c.engine.SetSegments(ctx, data, c.revision)
+	return err
+}
+
+// wait calls do after the time that it returns, until that is 0.
+func wait(ctx context.Context, do func(context.Context) (time.Duration, error)) error {
 	for {
-		wait, err := c.removeSettled(ctx)
-		if err != nil || wait <= 0 {
+		d, err := do(ctx)
+		if err != nil || d <= 0 {
 			return err
 		}
-		if err := retry.Sleep(ctx, wait); err != nil {
+		if err := retry.Sleep(ctx, d); err != nil {
 			return err
 		}
 	}

@@ -33,7 +33,11 @@ type Crawl struct {
 	// state of each page.
 	MaxPages int `json:"max_pages,omitempty"`
 
-	secrets *secrets // set by StartCrawl and loadWithSecrets
+	// Store opens the store of the pages that a Compaction has moved, for Submit. StartCrawl passes it on.
+	Store func(context.Context) (Store, error) `json:"-"`
+
+	secrets *secrets    // set by StartCrawl and loadWithSecrets
+	moved   *movedPages // set by StartCrawl
 }
 
 const (
@@ -69,6 +73,7 @@ func StartCrawl(ctx context.Context, e Engine, c *Crawl) (_ *Crawl, started bool
 	if err != nil {
 		return nil, false, err
 	}
+	have.Store, have.moved = c.Store, newMovedPages(&Results{Engine: e, Store: c.Store})
 	return have, have.Token == mine.Token, nil
 }
 
@@ -127,7 +132,11 @@ func (c *Crawl) Submit(ctx context.Context, e Engine, p Priority, seed uri.URI,
 			}
 			sub.Page.Secrets = stored.revision
 		}
-		fresh, err := newFrontier(e, p, c).add(ctx, sub, nil, nil)
+		moved := c.moved
+		if moved == nil {
+			moved = newMovedPages(&Results{Engine: e, Store: c.Store})
+		}
+		fresh, err := newFrontier(e, p, c, moved).add(ctx, sub, nil, nil)
 		known = err == nil && !fresh && try == 0 // a known page after a lost response is the first try itself
 		return err
 	})

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -41,11 +43,12 @@ type site struct {
 	redirects   map[string]string   // targets of redirects
 	window      time.Duration
 	refuseOneIn int // one in this many requests is refused; 0 for none
+	moved       *sharedMemory
 }
 
 func newSite(seed uint64) *site {
 	r := rand.New(rand.NewPCG(seed, 2))
-	s := &site{links: map[string][]string{}, redirects: map[string]string{}, simulation: &simulation{seed: seed, perHost: 1 + r.IntN(3), kinds: map[string]kind{},
+	s := &site{moved: &sharedMemory{memory: memory{}}, links: map[string][]string{}, redirects: map[string]string{}, simulation: &simulation{seed: seed, perHost: 1 + r.IntN(3), kinds: map[string]kind{},
 		attempts: map[string]int{}, counts: map[string]int{}, running: map[string]int{}, maxRunning: map[string]int{}, pauses: map[string]hostPause{}, stored: map[string]int{}}}
 	s.maxDelay = 1 + r.IntN(3000)
 	hosts := 1 + r.IntN(3)
@@ -213,6 +216,7 @@ func (s *site) end(url string) string {
 
 func (s *site) process(ctx context.Context, name string) (crashed bool) {
 	return s.work(ctx, name, queue.Worker{Retry: retry.Policy{Tries: 30}, Crashes: 100, Crawl: true}, func(w *worker) fetch.Scheme {
+		w.moved = s.moved
 		return fetch.Scheme{Name: "http", Port: 80, Ops: []fetch.Op{fetch.OpGet}, Driver: &crawler{w, s},
 			Traits: fetch.Traits{RedirectTarget: true, Pages: true, HTML: true, Robots: "/robots.txt"}}
 	})
@@ -238,6 +242,10 @@ func (s *site) run(t *testing.T) {
 			}
 		})
 	}
+	if s.dice(2, "moves") == 0 {
+		s.def.Store = func(context.Context) (queue.Store, error) { return s.moved, nil }
+		group.Go(func() { s.movePages(ctx) })
+	}
 	s.start(t, admin)
 	stopped := s.dice(3, "stopped") == 0
 	for start := time.Now(); s.depth(ctx, admin) > 0; time.Sleep(5 * time.Second) {
@@ -253,6 +261,49 @@ func (s *site) run(t *testing.T) {
 	stop()
 	group.Wait()
 	s.check(t, admin)
+}
+
+// A sharedMemory is a store in memory for concurrent use.
+type sharedMemory struct {
+	mu sync.Mutex
+	memory
+}
+
+func (s *sharedMemory) Begin() (queue.Spool, error) {
+	return &sharedSpool{&memorySpool{store: s.memory}, s}, nil
+}
+
+func (s *sharedMemory) Get(ctx context.Context, sum string) (io.ReadCloser, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.memory.Get(ctx, sum)
+}
+
+type sharedSpool struct {
+	*memorySpool
+	shared *sharedMemory
+}
+
+func (s *sharedSpool) Commit(ctx context.Context, sum string) (string, error) {
+	s.shared.mu.Lock()
+	defer s.shared.mu.Unlock()
+	return s.memorySpool.Commit(ctx, sum)
+}
+
+// pagesOnly is an engine without results, so that a compaction moves only pages.
+type pagesOnly struct{ queue.Admin }
+
+func (pagesOnly) Results(context.Context, uint64, bool) iter.Seq2[queue.Stored, error] {
+	return func(func(queue.Stored, error) bool) {}
+}
+
+// movePages moves the pages of the crawl to the store again and again.
+func (s *site) movePages(ctx context.Context) {
+	for i := 0; ctx.Err() == nil; i++ {
+		e := pagesOnly{queuetest.Age(s.model.Connect(fmt.Sprint("mover", i)), 3*queue.MinAge)}
+		(&queue.Compaction{Age: queue.MinAge, Least: 1}).Run(ctx, e, s.moved)
+		retry.Sleep(ctx, time.Duration(s.dice(20, "move", i))*time.Second)
+	}
 }
 
 // start starts the crawl and submits each seed twice.

@@ -17,6 +17,7 @@ type crawlState struct {
 	client  *fetch.Client
 	cookies func(file []byte) error // Worker.Cookies
 	left    func(crawl.Link, crawl.Reason)
+	moved   *movedPages
 
 	loading   mutex      // held while the crawl is loaded
 	mu        sync.Mutex // guards the fields below
@@ -28,9 +29,9 @@ type crawlState struct {
 
 const crawlCacheTime = 2 * time.Second // how long a loaded Crawl is used
 
-func newCrawlState(w *Worker) *crawlState {
+func newCrawlState(w *Worker, r *Results) *crawlState {
 	c := &crawlState{engine: w.Engine, client: w.Runner.Downloader.Client, cookies: w.Cookies,
-		loading: newMutex()}
+		loading: newMutex(), moved: newMovedPages(r)}
 	c.left = func(l crawl.Link, why crawl.Reason) {
 		if why != crawl.RobotsForbid && why != crawl.NeedsForm { // these are pages with a result
 			w.Metrics.countUnfollowed(string(why))
@@ -108,7 +109,7 @@ func (c *crawlState) frontierFor(p Priority) *frontier {
 	defer c.mu.Unlock()
 	f := c.frontiers[p]
 	if f == nil {
-		f = newFrontier(c.engine, p, c.crawl)
+		f = newFrontier(c.engine, p, c.crawl, c.moved)
 		f.visitor = &crawl.Visitor{
 			Rules: crawl.Rules{Client: c.client, Scope: c.crawl.Scope, NoRobots: c.crawl.NoRobots,
 				Sitemaps: c.crawl.Sitemaps,

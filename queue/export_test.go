@@ -25,3 +25,16 @@ func (d *Dir) Files() (paths []string, err error) {
 func ShareRules(e Engine, agent string) func(context.Context, string, func(context.Context) (*robots.Rules, error)) (*robots.Rules, error) {
 	return (&sharedRules{e, agent}).rules
 }
+
+// FindPage returns a function that returns the depth of a page of a crawl, as workers find it. Known is false
+// for a new page.
+func FindPage(r *Results) func(ctx context.Context, id string) (depth int, known bool, err error) {
+	f := newFrontier(r.Engine, Normal, &Crawl{}, newMovedPages(r))
+	return func(ctx context.Context, id string) (depth int, known bool, err error) {
+		err = f.change(ctx, id, func(m *mark, exists bool) (bool, error) {
+			depth, known = m.Depth, exists
+			return false, nil
+		})
+		return depth, known, err
+	}
+}

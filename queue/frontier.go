@@ -33,6 +33,7 @@ func (m mark) followed() bool { return m.Followed > 0 && m.Followed-1 <= m.Depth
 // visited again. A page that is queued twice has one ID and therefore one result.
 type frontier struct {
 	engine   Engine
+	marks    marks
 	priority Priority
 	crawl    atomic.Pointer[Crawl] // with its latest secrets
 	visitor  *crawl.Visitor        // of the pages of the frontier
@@ -44,8 +45,8 @@ type frontier struct {
 	allowances map[string]int // reserved and unspent parts of budgets
 }
 
-func newFrontier(e Engine, p Priority, c *Crawl) *frontier {
-	f := &frontier{engine: e, priority: p, payLock: newMutex()}
+func newFrontier(e Engine, p Priority, c *Crawl, moved *movedPages) *frontier {
+	f := &frontier{engine: e, marks: marks{e.Pages(), moved}, priority: p, payLock: newMutex()}
 	f.crawl.Store(c)
 	return f
 }
@@ -69,7 +70,7 @@ func (f *frontier) remember(id string, depth int) {
 // exists. If edit returns false, the mark is not changed.
 func (f *frontier) change(ctx context.Context, id string,
 	edit func(m *mark, exists bool) (bool, error)) error {
-	return replace(ctx, f.engine.Pages(), "page/"+id, func(old []byte, exists bool) ([]byte, error) {
+	return replace(ctx, f.marks, pageKey+id, func(old []byte, exists bool) ([]byte, error) {
 		var m mark
 		if json.Unmarshal(old, &m) != nil {
 			m = mark{} // not written by a worker

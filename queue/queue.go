@@ -169,13 +169,13 @@ type Values interface {
 	Delete(ctx context.Context, key string, revision uint64) error
 }
 
-// A Stored message is a job, a result, a dead letter or the report of a worker.
+// A Stored message is a job, a result, a dead letter, a value of a crawl or the report of a worker.
 type Stored struct {
 	Sequence uint64 // strictly increasing
 	ID       string // of the submission or the worker
 	Data     []byte
 	Taken    bool      // reports whether a worker has taken the job; it may have returned it
-	Time     time.Time // when the engine stored it; only of results
+	Time     time.Time // when the engine stored it; only of results and values
 }
 
 // An Admin manages a queue. Engines implement it as well.
@@ -193,6 +193,10 @@ type Admin interface {
 	SetSegments(ctx context.Context, list []byte, revision uint64) (uint64, error)
 	// RemoveResults removes the results with sequence numbers up to last.
 	RemoveResults(ctx context.Context, last uint64) error
+	// PageValues yields the values of Pages in the order in which they were written. Their ID is the key.
+	PageValues(ctx context.Context) iter.Seq2[Stored, error]
+	// RemovePages removes the values of Pages with sequence numbers, which are revisions, up to last.
+	RemovePages(ctx context.Context, last uint64) error
 	// Results and Dead yield messages in order, starting after that sequence number. With follow,
 	// Results waits for further results until ctx ends, which is not an error.
 	Results(ctx context.Context, after uint64, follow bool) iter.Seq2[Stored, error]

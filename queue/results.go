@@ -79,10 +79,11 @@ func unreadable(first, last uint64, err error) error {
 	return &fetch.Error{Code: fetch.ErrFile, Err: &SegmentError{first, last, err}}
 }
 
-// Segments is the list of the segments of a queue.
+// Segments is the list of the segments of a queue. That of a crawl may have a set of its pages.
 type Segments struct {
 	Version int       `json:"v"`
 	List    []segment `json:"segments"`
+	Pages   *pageSet  `json:"pages,omitempty"`
 }
 
 // ParseSegments parses a list that Engine.Segments returned.
@@ -287,15 +288,25 @@ func (r *Results) each(ctx context.Context, s *segment, after uint64, yield func
 	return true
 }
 
-// EachContent calls use with the digest of each content of the segments.
+// EachContent calls use with the digest of each content of the segments and of the set of pages.
 func (r *Results) EachContent(ctx context.Context, use func(sha256 string)) error {
 	l, _, err := loadSegments(ctx, r.Engine)
-	if err != nil || len(l.List) == 0 {
+	if err != nil || len(l.List) == 0 && l.Pages == nil {
 		return err
 	}
 	store, err := r.open(ctx)
 	if err != nil {
 		return err
+	}
+	if s := l.Pages; s != nil {
+		x, err := s.index(ctx, store)
+		if err != nil {
+			return pagesError(err)
+		}
+		use(s.SHA256)
+		for _, p := range x.Shards {
+			use(p.SHA256)
+		}
 	}
 	for _, s := range l.List {
 		x, err := s.index(ctx, store)

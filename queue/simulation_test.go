@@ -180,6 +180,7 @@ type worker struct {
 	kill    context.CancelFunc
 	crashed chan struct{}
 	once    sync.Once
+	moved   *sharedMemory // with the pages of a crawl; nil if there are none
 }
 
 // crash ends the process. Its later operations have no effect.
@@ -288,9 +289,13 @@ func (c *closer) Close() error { c.close(); return nil }
 // Begin implements queue.Store. All workers share the stored bodies.
 func (w *worker) Begin() (queue.Spool, error) { return &spool{w: w}, nil }
 
-// Get implements queue.Store. Workers do not call it.
-func (w *worker) Get(context.Context, string) (io.ReadCloser, error) {
-	return nil, errors.ErrUnsupported
+// Get implements queue.Store. Workers read only moved pages.
+func (w *worker) Get(ctx context.Context, sum string) (io.ReadCloser, error) {
+	if w.moved == nil {
+		return nil, errors.ErrUnsupported
+	}
+	w.step()
+	return w.moved.Get(ctx, sum)
 }
 
 type spool struct {

@@ -169,7 +169,7 @@ func newRun(ctx context.Context, w *Worker) *run {
 	r.results = &Results{Engine: r.Engine,
 		Store: func(context.Context) (Store, error) { return r.Store, nil }}
 	if r.Crawl {
-		r.crawlState = newCrawlState(&r.Worker)
+		r.crawlState = newCrawlState(&r.Worker, r.results)
 	}
 	r.sched = schedule.New(&schedule.Options{Parallel: r.Parallel, Host: schedule.Limits{Parallel: r.PerHost},
 		Waiting: 2})

@@ -28,7 +28,7 @@ var ceilings = map[string]ceiling{
 	"fetch/uri":              {3100, 40},
 	"fetch/download":         {6250, 31},
 	"internal":               {11400, 0},
-	"queue":                  {10550, 76},
+	"queue":                  {11150, 76},
 	"queue/cmd/urlget-queue": {4000, 0},
 }
 

@@ -89,12 +89,22 @@ func addInfo(s *queue.Status, info *js.StreamInfo) {
 
 // Results implements queue.Admin.
 func (e *Engine) Results(ctx context.Context, after uint64, follow bool) iter.Seq2[queue.Stored, error] {
-	return e.list(ctx, e.results, after, follow)
+	return e.list(ctx, e.results, "", after, follow)
 }
 
 // Dead implements queue.Admin.
 func (e *Engine) Dead(ctx context.Context, after uint64) iter.Seq2[queue.Stored, error] {
-	return e.list(ctx, e.dead, after, false)
+	return e.list(ctx, e.dead, "", after, false)
+}
+
+// PageValues implements queue.Admin.
+func (e *Engine) PageValues(ctx context.Context) iter.Seq2[queue.Stored, error] {
+	return e.list(ctx, e.pages.stream, e.pages.prefix, 0, false)
+}
+
+// RemovePages implements queue.Admin.
+func (e *Engine) RemovePages(ctx context.Context, last uint64) error {
+	return explain(&e.opts, e.purgeUpTo(ctx, e.pages.stream, last))
 }
 
 // Jobs implements queue.Admin. The stream of jobs has no place for another consumer, so each job is
@@ -125,11 +135,18 @@ func (e *Engine) Jobs(ctx context.Context, p queue.Priority) iter.Seq2[queue.Sto
 	}
 }
 
-func (e *Engine) list(ctx context.Context, s js.Stream, after uint64,
+// list yields the messages of a stream. Their ID is the subject without the prefix or, if that is empty, the
+// last part of the subject.
+func (e *Engine) list(ctx context.Context, s js.Stream, prefix string, after uint64,
 	follow bool) iter.Seq2[queue.Stored, error] {
 	return func(yield func(queue.Stored, error) bool) {
 		err := e.operations.guard(ctx, func(ctx context.Context) error {
-			return each(ctx, s, after, follow, func(m queue.Stored) bool { return yield(m, nil) })
+			return each(ctx, s, after, follow, func(subject string, m queue.Stored) bool {
+				if m.ID = subject[strings.LastIndexByte(subject, '.')+1:]; prefix != "" {
+					m.ID = strings.TrimPrefix(subject, prefix)
+				}
+				return yield(m, nil)
+			})
 		}, s.CachedInfo().Config.Name)
 		if err != nil {
 			yield(queue.Stored{}, explain(&e.opts, err))
@@ -138,7 +155,8 @@ func (e *Engine) list(ctx context.Context, s js.Stream, after uint64,
 }
 
 // each calls yield with the messages of a stream after a sequence number, until it returns false.
-func each(ctx context.Context, s js.Stream, after uint64, follow bool, yield func(queue.Stored) bool) error {
+func each(ctx context.Context, s js.Stream, after uint64, follow bool,
+	yield func(subject string, m queue.Stored) bool) error {
 	info, err := s.Info(ctx)
 	if err != nil {
 		return err
@@ -187,9 +205,8 @@ func each(ctx context.Context, s js.Stream, after uint64, follow bool, yield fun
 			return err
 		}
 		delivered = meta.Sequence.Consumer
-		id := msg.Subject()[strings.LastIndexByte(msg.Subject(), '.')+1:]
-		more := yield(queue.Stored{Sequence: meta.Sequence.Stream, ID: id, Data: msg.Data(),
-			Time: meta.Timestamp})
+		more := yield(msg.Subject(),
+			queue.Stored{Sequence: meta.Sequence.Stream, Data: msg.Data(), Time: meta.Timestamp})
 		if !more || !follow && (meta.NumPending == 0 || meta.Sequence.Stream >= last) {
 			return nil
 		}

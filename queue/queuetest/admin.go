@@ -1,8 +1,10 @@
 package queuetest
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -105,6 +107,37 @@ func (c *Conn) RemoveResults(ctx context.Context, last uint64) error {
 			}
 			return s.Sequence <= last
 		})
+		return nil
+	})
+}
+
+// PageValues implements queue.Admin.
+func (c *Conn) PageValues(ctx context.Context) iter.Seq2[queue.Stored, error] {
+	return func(yield func(queue.Stored, error) bool) {
+		var list []queue.Stored
+		err := c.do(ctx, "get", "pages", func() error {
+			for key, v := range c.model.pages {
+				list = append(list, queue.Stored{Sequence: v.revision, ID: key, Data: v.data, Time: v.written})
+			}
+			return nil
+		})
+		if err != nil {
+			yield(queue.Stored{}, err)
+			return
+		}
+		slices.SortFunc(list, func(a, b queue.Stored) int { return cmp.Compare(a.Sequence, b.Sequence) })
+		for _, v := range list {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}
+
+// RemovePages implements queue.Admin.
+func (c *Conn) RemovePages(ctx context.Context, last uint64) error {
+	return c.do(ctx, "delete", "old pages", func() error {
+		maps.DeleteFunc(c.model.pages, func(_ string, v *value) bool { return v.revision <= last })
 		return nil
 	})
 }

@@ -12,18 +12,27 @@ import (
 	"github.com/urlget/urlget/queue"
 )
 
-// An aged engine has results that are older than they are.
+// An aged engine has results and pages that are older than they are.
 type aged struct {
 	queue.Admin
 	by time.Duration
 }
 
-// Age returns an engine whose results are older by a duration, so that they may be moved to segments.
+// Age returns an engine whose results and pages are older by a duration, so that they may be moved to the
+// store.
 func Age(e queue.Admin, by time.Duration) queue.Admin { return aged{e, by} }
 
 func (e aged) Results(ctx context.Context, after uint64, follow bool) iter.Seq2[queue.Stored, error] {
+	return e.age(e.Admin.Results(ctx, after, follow))
+}
+
+func (e aged) PageValues(ctx context.Context) iter.Seq2[queue.Stored, error] {
+	return e.age(e.Admin.PageValues(ctx))
+}
+
+func (e aged) age(list iter.Seq2[queue.Stored, error]) iter.Seq2[queue.Stored, error] {
 	return func(yield func(queue.Stored, error) bool) {
-		for m, err := range e.Admin.Results(ctx, after, follow) {
+		for m, err := range list {
 			m.Time = m.Time.Add(-e.by)
 			if !yield(m, err) {
 				return

@@ -34,10 +34,13 @@ func (a *app) compactCommand() *cobra.Command {
 memory. Commands that read results then need --artefacts with this store. A
 segment has 10,000 to 1,048,576 results; fewer remain in the servers.
 
-The results are removed from the servers five minutes after they are in the
-store, or five seconds with --embedded. If the command ends before that, the
-next one removes them. Moved results do not expire. Update all workers before
-the first use: earlier versions do not find results in segments.`
+With --crawl, the known pages of the crawl are moved, too, if there are 10,000
+or more. Workers and "queue submit" then look for pages in the store.
+
+Results and pages are removed from the servers five minutes after they are in
+the store, or five seconds with --embedded. If the command ends before that,
+the next one removes them. Moved results do not expire. Update all workers
+before the first use: earlier versions do not find what was moved.`
 	cmd.Example = `  urlget queue compact --older-than 7d --artefacts s3://bucket/site
   urlget queue compact --dry-run`
 	f := cmd.Flags()
@@ -61,6 +64,9 @@ func (a *app) compact(ctx context.Context, e *jetstream.Engine, o *compactFlags)
 	if o.dryRun {
 		done, err := c.Run(ctx, e, nil)
 		fmt.Fprintf(a.err, "%d results in %d segments would be moved\n", done.Results, done.Segments)
+		if a.queueFlags.crawl != "" {
+			fmt.Fprintf(a.err, "%d pages would be moved\n", done.Pages)
+		}
 		return err
 	}
 	s, closeStore, err := o.store.openExisting(ctx, e)
@@ -71,13 +77,19 @@ func (a *app) compact(ctx context.Context, e *jetstream.Engine, o *compactFlags)
 	c.Listed = func(done *queue.Compacted) {
 		fmt.Fprintf(a.err, "%d results moved to %d segments of %d bytes\n", done.Results, done.Segments,
 			done.Bytes)
-		if done.Results > 0 {
+		if a.queueFlags.crawl != "" {
+			fmt.Fprintf(a.err, "%d pages moved\n", done.Pages)
+		}
+		if done.Results > 0 || done.Pages > 0 {
 			fmt.Fprintf(a.err, "waiting %v before they are removed from the servers\n", c.Settle)
 		}
 	}
 	return withSegments(ctx, e, func(ctx context.Context) error {
 		done, err := c.Run(ctx, e, s)
 		fmt.Fprintf(a.err, "%d results removed from the servers\n", done.Removed)
+		if a.queueFlags.crawl != "" {
+			fmt.Fprintf(a.err, "%d pages removed from the servers\n", done.PagesRemoved)
+		}
 		if err != nil && fetch.CodeOf(err) == "" {
 			err = fileError(err)
 		}

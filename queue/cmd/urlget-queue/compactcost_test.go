@@ -22,15 +22,19 @@ import (
 	"github.com/nats-io/nats.go"
 	js "github.com/nats-io/nats.go/jetstream"
 
+	"github.com/urlget/urlget/crawl"
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/queue"
 	"github.com/urlget/urlget/queue/jetstream"
 	"github.com/urlget/urlget/queue/queuetest"
 )
 
-var compacted = flag.Int("compacted", 200_000, "number of `results` that BenchmarkCompaction moves")
+var compacted = flag.Int("compacted", 200_000, "number of `pages` that BenchmarkCompaction moves")
 
-// BenchmarkCompaction moves results from a server to a directory. It reports the memory of a server that has
-// just started, its files, and what the results cost to move, to look up and to print.
+// BenchmarkCompaction moves the pages and results of a crawl from a server to a directory. It reports the
+// memory of a server that has just started, its files, and what pages and results cost to move and to look up,
+// and results to print.
 //
 //	TMPDIR=/var/tmp go test -run '^$' -bench Compaction -benchtime 1x -timeout 1h ./queue/cmd/urlget-queue \
 //		-compacted 10000000
@@ -44,6 +48,7 @@ func BenchmarkCompaction(b *testing.B) {
 	defer func() { end(c.server) }()
 	for b.Loop() {
 		c.start()
+		c.crawl = c.begin()
 		c.fill(*compacted)
 		c.start() // without the IDs of the last two minutes
 		c.report("before")
@@ -60,6 +65,17 @@ type compactCost struct {
 	b                             *testing.B
 	programs, dir, store, address string
 	server                        *exec.Cmd
+	crawl                         *queue.Crawl
+}
+
+func (c *compactCost) begin() *queue.Crawl {
+	e := c.open()
+	defer e.Close()
+	crawl, _, err := queue.StartCrawl(c.b.Context(), e, &queue.Crawl{Scope: crawl.Scope{MaxDepth: -1}})
+	if err != nil {
+		c.b.Fatal(err)
+	}
+	return crawl
 }
 
 // start starts the server, again if it runs.
@@ -77,7 +93,7 @@ func (c *compactCost) start() {
 
 func (c *compactCost) open() *jetstream.Engine {
 	for begun := time.Now(); ; time.Sleep(time.Second) {
-		e, err := jetstream.Open(c.b.Context(), jetstream.Options{URL: "nats://" + c.address, Wait: true})
+		e, err := jetstream.Open(c.b.Context(), jetstream.Options{URL: "nats://" + c.address, Crawl: "c", Wait: true})
 		if err == nil {
 			return e
 		}
@@ -87,12 +103,17 @@ func (c *compactCost) open() *jetstream.Engine {
 	}
 }
 
-func resultID(i int) string {
-	sum := sha256.Sum256(fmt.Append(nil, "result", i))
+func pageURL(i int) uri.URI {
+	return uri.MustParse(fmt.Sprintf("http://www%d.example/some/path/to/a/file-%09d.html", i%1000, i))
+}
+
+// pageID returns the ID that the crawl gives to a page.
+func (c *compactCost) pageID(i int) string {
+	sum := sha256.Sum256([]byte(c.crawl.Token + "\n" + pageURL(i).Key()))
 	return hex.EncodeToString(sum[:16])
 }
 
-// fill adds results as workers do.
+// fill adds pages and results as workers do.
 func (c *compactCost) fill(n int) {
 	begun := time.Now()
 	conn, err := nats.Connect("nats://" + c.address)
@@ -105,20 +126,25 @@ func (c *compactCost) fill(n int) {
 		c.b.Fatal(err)
 	}
 	for i := range n {
-		id := resultID(i)
-		data := fmt.Appendf(nil, `{"event":"saved","url":"http://www%d.example/some/path/to/a/file-%09d.html",`+
-			`"time":%q,"status":200,"bytes":%d,"path":"sha256/%.1x/%[5]x","sha256":"%[5]x","seconds":0.%06[6]d,`+
-			`"rate":%[7]d,"id":%[8]q,"key":"%.20[9]x","worker":"machine-%[10]d/12345"}`, i%1000, i,
+		id := c.pageID(i)
+		data := fmt.Appendf(nil, `{"event":"saved","url":%q,`+
+			`"time":%q,"status":200,"bytes":%d,"path":"sha256/%.1x/%[4]x","sha256":"%[4]x","seconds":0.%06[5]d,`+
+			`"rate":%[6]d,"id":%[7]q,"key":"%.20[8]x","worker":"machine-%[9]d/12345"}`, pageURL(i).String(),
 			begun.Add(time.Duration(i)*time.Millisecond).UTC().Format(time.RFC3339Nano), 1000+i%100_000,
 			sha256.Sum256([]byte(id)), i%1_000_000, i%65_536, id, sha512.Sum512([]byte(id)), i%20)
-		_, err := stream.PublishAsync("urlget.results."+id, data, js.WithMsgID(id), js.WithExpectLastSequencePerSubject(0),
-			js.WithStallWait(time.Minute))
-		if err != nil {
-			c.b.Fatal(err)
+		for subject, data := range map[string][]byte{
+			"urlget.crawl.c.pages.page/" + id: fmt.Appendf(nil, `{"d":%d,"x":%d}`, i%20, i%20+1),
+			"urlget.crawl.c.results." + id:    data,
+		} {
+			_, err := stream.PublishAsync(subject, data, js.WithMsgID(subject), js.WithExpectLastSequencePerSubject(0),
+				js.WithStallWait(time.Minute))
+			if err != nil {
+				c.b.Fatal(err)
+			}
 		}
 	}
 	<-stream.PublishAsyncComplete()
-	c.b.Logf("added %d results in %v", n, time.Since(begun).Round(time.Second))
+	c.b.Logf("added %d pages and results in %v", n, time.Since(begun).Round(time.Second))
 }
 
 // report reports the memory of the server and the size of its files and of the store.
@@ -152,7 +178,7 @@ func (c *compactCost) cpu() time.Duration {
 func (c *compactCost) print(when string) {
 	begun, cpu := time.Now(), c.cpu()
 	cmd := exec.Command(filepath.Join(c.programs, "urlget-queue"), "queue", "results", "--nats", "nats://"+c.address,
-		"--artefacts", c.store)
+		"--crawl", "c", "--artefacts", c.store)
 	if err := cmd.Run(); err != nil {
 		c.b.Fatal(err)
 	}
@@ -180,15 +206,33 @@ func (c *compactCost) compact() {
 	c.b.ReportMetric((c.cpu() - cpu).Seconds(), "cpu-compact")
 	c.b.ReportMetric(float64(done.Segments), "segments")
 	c.b.Logf("%+v", done)
-	r := &queue.Results{Engine: old, Store: func(context.Context) (queue.Store, error) { return s, nil }}
+	open := func(context.Context) (queue.Store, error) { return s, nil }
+	r := &queue.Results{Engine: old, Store: open}
 	const lookups = 200
-	begun = time.Now()
-	for i := range lookups {
-		if _, err := r.Get(ctx, resultID(i*(*compacted/lookups)), time.Time{}); err != nil {
-			c.b.Fatal(err)
+	each := func(unit string, do func(i int) error) {
+		begun := time.Now()
+		for i := range lookups {
+			if err := do(i * (*compacted / lookups)); err != nil {
+				c.b.Fatal(err)
+			}
 		}
+		c.b.ReportMetric(float64(time.Since(begun).Microseconds())/1000/lookups, unit)
 	}
-	c.b.ReportMetric(float64(time.Since(begun).Microseconds())/1000/lookups, "ms-lookup")
+	each("ms-result", func(i int) error {
+		_, err := r.Get(ctx, c.pageID(i), time.Time{})
+		return err
+	})
+	found, _, err := queue.StartCrawl(ctx, old, &queue.Crawl{Store: open})
+	if err != nil {
+		c.b.Fatal(err)
+	}
+	each("ms-page", func(i int) error {
+		known, err := found.Submit(ctx, old, queue.Normal, pageURL(i), fetch.Traits{})
+		if err == nil && !known {
+			err = fmt.Errorf("page %d is new", i)
+		}
+		return err
+	})
 	var own syscall.Rusage
 	syscall.Getrusage(syscall.RUSAGE_SELF, &own)
 	c.b.ReportMetric(float64(own.Maxrss)/1024, "MiB-compact")

@@ -105,11 +105,13 @@ func (f *crawlFlags) crawl() (*queue.Crawl, error) {
 	return c, nil
 }
 
-func (f *crawlFlags) start(ctx context.Context, name string, e queue.Engine) (*queue.Crawl, error) {
+func (f *crawlFlags) start(ctx context.Context, name string, e queue.Engine,
+	store func(context.Context) (queue.Store, error)) (*queue.Crawl, error) {
 	want, err := f.crawl()
 	if err != nil {
 		return nil, err
 	}
+	want.Store = store
 	c, started, err := queue.StartCrawl(ctx, e, want)
 	if err != nil {
 		return nil, err

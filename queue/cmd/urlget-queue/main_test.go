@@ -186,12 +186,13 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("%q did not come", args[0])
 }
 
-// moveResults moves the results of a queue but the last, as if they were old: move QUEUE STORE.
+// moveResults moves the results of a queue, or the results and pages of a crawl, but the last, as if they were
+// old: move QUEUE STORE [CRAWL].
 func moveResults(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: move QUEUE STORE")
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: move QUEUE STORE [CRAWL]")
 	}
-	flags := queueFlags{embedded: ts.MkAbs(args[0]), name: "urlget", ackWait: time.Minute, mustExist: true}
+	flags := queueFlags{crawl: strings.Join(args[2:], ""), embedded: ts.MkAbs(args[0]), name: "urlget", ackWait: time.Minute, mustExist: true}
 	e, done, err := flags.open(context.Background(), nil)
 	ts.Check(err)
 	defer done()

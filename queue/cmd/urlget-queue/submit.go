@@ -125,8 +125,10 @@ func (a *app) submit(ctx context.Context, s *submitFlags, args []string) error {
 	defer done()
 
 	sub := &submitter{app: a, engine: e, priority: queue.Priority(s.priority)}
+	moved, closeStore := s.moved.results(e)
+	defer closeStore()
 	if a.queueFlags.crawl != "" {
-		if sub.crawl, err = s.follow.start(ctx, a.queueFlags.crawl, e); err != nil {
+		if sub.crawl, err = s.follow.start(ctx, a.queueFlags.crawl, e, moved.Store); err != nil {
 			return err
 		}
 		if s.cookies != "" {
@@ -138,10 +140,7 @@ func (a *app) submit(ctx context.Context, s *submitFlags, args []string) error {
 		defer sub.client.Close()
 	}
 	if s.ifOlder != 0 {
-		r, closeStore := s.moved.results(e)
-		sub.seen, err = readSeen(ctx, e, r)
-		closeStore()
-		if err != nil {
+		if sub.seen, err = readSeen(ctx, e, moved); err != nil {
 			return err
 		}
 		if s.ifOlder != forever {
