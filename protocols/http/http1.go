@@ -279,7 +279,8 @@ func (x *http1Exchange) end() {
 	}
 	x.ended = true
 	c := x.lease.Conn
-	keep := x.keep && c.r.Buffered() == 0 && x.driver.closings.Load() == x.closings
+	keep := x.keep && c.r.Buffered() == 0 && !c.plain.in.hasBuffered() &&
+		x.driver.closings.Load() == x.closings
 	c.rest()
 	if keep {
 		x.lease.Put()

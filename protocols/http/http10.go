@@ -58,6 +58,9 @@ func (h *incoming) read(in *fetch.Conn, p []byte) (n int, err error) {
 	return n, nil // an error comes again
 }
 
+// hasBuffered reports whether bytes were received that read has not yet returned.
+func (h *incoming) hasBuffered() bool { return len(h.buf) > 0 }
+
 // keepHead makes the connection keep the heads of the next response, whose field Connection net/http
 // removes in part.
 func (h *incoming) keepHead() {

@@ -45,7 +45,7 @@ type plainConn struct {
 // but into its own buffer.
 func (c *plainConn) Read(p []byte) (int, error) {
 	d := c.to.Load()
-	if d == nil || len(p) == 0 || &p[0] != &d.standIn[0] {
+	if d == nil || len(p) == 0 || &p[0] != &d.standIn[0] || c.in.hasBuffered() {
 		return c.in.read(c.Conn, p)
 	}
 	n, err := c.Conn.WriteAvailable(d.w, int64(len(p)))

@@ -94,6 +94,39 @@ func TestSplice(t *testing.T) {
 	}
 }
 
+// TestSpliceAfterOddHeads checks that bytes which arrive with a head that is changed or kept are not overtaken
+// by those that the kernel moves.
+func TestSpliceAfterOddHeads(t *testing.T) {
+	t.Parallel()
+	long := "X: " + strings.Repeat("x", 20<<10) + "\r\n"
+	for name, head := range map[string]string{
+		"HTTP/2":         "HTTP/2 200 OK\r\n",
+		"HTTP/3":         "HTTP/3 200 OK\r\n",
+		"ICY":            "ICY 200 OK\r\n",
+		"HTTP/1.0":       "HTTP/1.0 200 OK\r\n",
+		"HTTP/1.0, long": "HTTP/1.0 200 OK\r\n" + long,
+		"HTTP/2, long":   "HTTP/2 200 OK\r\n" + long,
+		"hints":          "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n",
+		"long hints":     "HTTP/1.1 103 Early Hints\r\n" + long + "\r\nHTTP/1.1 200 OK\r\n",
+	} {
+		for _, method := range []string{"", http.MethodPost} {
+			c := drive.Client(t, &fetch.Options{}, urlhttp.Load)
+			u := raw(t, fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", head, len(large), large), false)
+			resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(u), Method: method})
+			if err != nil {
+				t.Errorf("%s %s: %v", name, method, err)
+				continue
+			}
+			f := newFile(t)
+			_, err = io.Copy(f, resp.Body)
+			resp.Body.Close()
+			if got, _ := os.ReadFile(f.Name()); err != nil || !bytes.Equal(got, large) {
+				t.Errorf("%s %s: %d of %d bytes, %v; the same: %v", name, method, len(got), len(large), err, bytes.Equal(got, large))
+			}
+		}
+	}
+}
+
 func TestSpliceFailures(t *testing.T) {
 	t.Parallel()
 	head := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", len(large))
