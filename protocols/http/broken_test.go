@@ -95,21 +95,23 @@ func TestOddServers(t *testing.T) {
 	t.Parallel()
 	const ok, chunked = "HTTP/1.1 200 OK\r\n", "Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n"
 	for name, answer := range map[string]string{
-		"trailer without CR":             ok + chunked + "X: y\n\n",
-		"malformed trailer":              ok + chunked + "nonsense\r\n\r\n",
-		"header without CR":              "HTTP/1.1 200 OK\nContent-Length: 2\n\nab",
-		"no reason":                      "HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nab",
-		"the same length twice":          ok + "Content-Length: 2\r\nContent-Length: 2\r\n\r\nab",
-		"a length besides chunks":        ok + "Content-Length: 7\r\n" + chunked + "\r\n",
-		"a field in two lines":           ok + "X: a\r\n b\r\nContent-Length: 2\r\n\r\nab",
-		"a blank in front of the colon":  ok + "X : a\r\nContent-Length: 2\r\n\r\nab",
-		"Latin-1 in a field":             ok + "X: a\xe9b\r\nContent-Length: 2\r\n\r\nab",
-		"blanks behind a chunk's size":   ok + "Transfer-Encoding: chunked\r\n\r\n2  \r\nab\r\n0\r\n\r\n",
-		"HTTP/1.0 with chunks":           "HTTP/1.0 200 OK\r\n" + chunked + "\r\n",
-		"HTTP/1.0, chunks and a length":  "HTTP/1.0 200 OK\r\nContent-Length: 12\r\nConnection: keep-alive\r\n" + chunked + "\r\n",
-		"HTTP/2 without its framing":     "HTTP/2 200 OK\r\nContent-Length: 2\r\n\r\nab",
-		"HTTP/3, no reason":              "HTTP/3 200\r\n" + chunked + "\r\n",
-		"SHOUTcast":                      "ICY 200 OK\r\n\r\nab",
+		"trailer without CR":            ok + chunked + "X: y\n\n",
+		"malformed trailer":             ok + chunked + "nonsense\r\n\r\n",
+		"header without CR":             "HTTP/1.1 200 OK\nContent-Length: 2\n\nab",
+		"no reason":                     "HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nab",
+		"the same length twice":         ok + "Content-Length: 2\r\nContent-Length: 2\r\n\r\nab",
+		"a length besides chunks":       ok + "Content-Length: 7\r\n" + chunked + "\r\n",
+		"a field in two lines":          ok + "X: a\r\n b\r\nContent-Length: 2\r\n\r\nab",
+		"a blank in front of the colon": ok + "X : a\r\nContent-Length: 2\r\n\r\nab",
+		"Latin-1 in a field":            ok + "X: a\xe9b\r\nContent-Length: 2\r\n\r\nab",
+		"blanks behind a chunk's size":  ok + "Transfer-Encoding: chunked\r\n\r\n2  \r\nab\r\n0\r\n\r\n",
+		"HTTP/1.0 with chunks":          "HTTP/1.0 200 OK\r\n" + chunked + "\r\n",
+		"HTTP/1.0, chunks and a length": "HTTP/1.0 200 OK\r\nContent-Length: 12\r\nConnection: keep-alive\r\n" + chunked + "\r\n",
+		"HTTP/2 without its framing":    "HTTP/2 200 OK\r\nContent-Length: 2\r\n\r\nab",
+		"HTTP/3, no reason":             "HTTP/3 200\r\n" + chunked + "\r\n",
+		"SHOUTcast":                     "ICY 200 OK\r\n\r\nab",
+		"HTTP/1.0 with chunks, after an informational response": "HTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\n" +
+			"HTTP/1.0 100 Continue\r\n\r\nHTTP/1.0 200 OK\r\n" + chunked + "\r\n",
 		"bytes behind the announced end": ok + "Content-Length: 2\r\n\r\nabcdef",
 	} {
 		if body, err := drive.Get(t, newClient(t, nil, urlhttp.Options{}), raw(t, answer, false)); err != nil || body != "ab" {
@@ -119,9 +121,10 @@ func TestOddServers(t *testing.T) {
 }
 
 // TestOldChunks checks that chunks of HTTP/1.0 and of versions that HTTP/1 does not have are decoded also
-// with TLS, in any fragments.
+// with TLS and after informational responses, in any fragments.
 func TestOldChunks(t *testing.T) {
 	t.Parallel()
+	hints := uri.Escape("HTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\nHTTP/1.0 100 Continue\r\n\r\n")
 	for _, scheme := range []string{"http", "https"} {
 		srv := newServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			conn, _, err := w.(http.Hijacker).Hijack()
@@ -131,15 +134,16 @@ func TestOldChunks(t *testing.T) {
 			}
 			defer conn.Close()
 			version := strings.TrimPrefix(r.URL.Path, "/")
-			for _, c := range []byte(version + " 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n") {
+			for _, c := range []byte(r.URL.Query().Get("before") + version + " 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n") {
 				conn.Write([]byte{c})
 			}
 		}), strings.TrimPrefix(scheme, "http"))
 		for _, method := range []string{"", http.MethodPost} {
-			for _, version := range []string{"HTTP/1.0", "HTTP/2", "HTTP/3", "ICY", "HTTP/1.1"} {
-				req := &fetch.Request{URL: uri.MustParse(srv.URL + "/" + version), Method: method}
+			for _, path := range []string{"HTTP/1.0", "HTTP/2", "HTTP/3", "ICY", "HTTP/1.1",
+				"HTTP/1.0?before=" + hints, "ICY?before=" + hints, "HTTP/1.1?before=" + hints} {
+				req := &fetch.Request{URL: uri.MustParse(srv.URL + "/" + path), Method: method}
 				if body, resp, err := drive.Do(t, newClient(t, &fetch.Options{TLS: trust(srv)}, urlhttp.Options{}), req); err != nil || body != "ab" || resp.Framing == fetch.FramedByClose {
-					t.Errorf("%s %s %s: %q, %v", scheme, method, version, body, err)
+					t.Errorf("%s %s %s: %q, %v", scheme, method, path, body, err)
 				}
 			}
 		}

@@ -11,12 +11,13 @@ import (
 // Net/http ignores Transfer-Encoding in responses of HTTP/1.0, so that the chunk sizes would become
 // content. Such framing is faulty (RFC 9112, section 6.1), but some servers send it, and other clients
 // decode it. An incoming therefore passes their heads on as HTTP/1.1, where net/http decodes chunked and
-// refuses other codings. The connection is closed afterwards.
+// refuses other codings. The connection is closed afterwards. Informational responses may precede such a head.
 
 // An incoming is the receiving direction of an HTTP/1 connection.
 type incoming struct {
 	written atomic.Bool // a request was written, so the next bytes are the head of a response
 	buf     []byte      // a head of HTTP/1.0, and bytes after it
+	rest    []byte      // received after an informational response
 	tail    [3]byte     // the last bytes received
 
 	keep atomic.Bool // the next heads are kept, until that of the final response
@@ -30,15 +31,18 @@ func (h *incoming) read(in *fetch.Conn, p []byte) (n int, err error) {
 		h.buf = h.buf[n:]
 		return n, nil
 	}
-	n, err = in.Read(p) // which net/http calls before it writes the request
-	if n == 0 || !h.written.Load() {
-		return n, err
+	head := h.rest
+	if h.rest = nil; head == nil {
+		n, err = in.Read(p) // which net/http calls before it writes the request
+		if n == 0 || !h.written.Load() {
+			return n, err
+		}
+		h.written.Store(false)
+		if bytes.HasPrefix(p[:n], []byte(version11)) && !isInterim(p[:n]) {
+			return n, err
+		}
+		head = bytes.Clone(p[:n])
 	}
-	h.written.Store(false)
-	if bytes.HasPrefix(p[:n], []byte(version11)) {
-		return n, err
-	}
-	head := bytes.Clone(p[:n])
 	more := make([]byte, 4<<10)
 	receive := func() {
 		m := 0
@@ -49,8 +53,16 @@ func (h *incoming) read(in *fetch.Conn, p []byte) (n int, err error) {
 		receive()
 	}
 	head = withVersion(head)
-	for err == nil && isHTTP10(head) && endOfHead(head) < 0 && len(head) <= maxHeader {
+	for err == nil && (isHTTP10(head) || isInterim(head)) && endOfHead(head) < 0 && len(head) <= maxHeader {
 		receive()
+	}
+	if end := endOfHead(head); end > 0 && isInterim(head) { // the head of another response follows
+		if end == len(head) {
+			h.written.Store(true)
+		} else {
+			h.rest = head[end:]
+		}
+		head = head[:end]
 	}
 	h.buf = withChunks(head)
 	n = copy(p, h.buf)
@@ -59,7 +71,7 @@ func (h *incoming) read(in *fetch.Conn, p []byte) (n int, err error) {
 }
 
 // hasBuffered reports whether bytes were received that read has not yet returned.
-func (h *incoming) hasBuffered() bool { return len(h.buf) > 0 }
+func (h *incoming) hasBuffered() bool { return len(h.buf)+len(h.rest) > 0 }
 
 // keepHead makes the connection keep the heads of the next response, whose field Connection net/http
 // removes in part.
@@ -148,9 +160,18 @@ func withVersion(p []byte) []byte {
 }
 
 // isHTTP10 reports whether p may be the beginning of a response of HTTP/1.0.
-func isHTTP10(p []byte) bool {
-	n := min(len(p), len(version10))
-	return string(p[:n]) == version10[:n]
+func isHTTP10(p []byte) bool { return mayBegin(p, version10) }
+
+// mayBegin reports whether p begins with a text, or may do so when more of it has arrived.
+func mayBegin(p []byte, text string) bool {
+	n := min(len(p), len(text))
+	return string(p[:n]) == text[:n]
+}
+
+// isInterim reports whether p may be the beginning of an informational response, which another one follows
+// (RFC 9110, section 15.2).
+func isInterim(p []byte) bool {
+	return (mayBegin(p, version11+"1") || mayBegin(p, version10+"1")) && !bytes.HasPrefix(p, []byte(version11+"101"))
 }
 
 // endOfHead returns the position after the empty line, or -1.

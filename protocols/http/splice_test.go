@@ -100,14 +100,16 @@ func TestSpliceAfterOddHeads(t *testing.T) {
 	t.Parallel()
 	long := "X: " + strings.Repeat("x", 20<<10) + "\r\n"
 	for name, head := range map[string]string{
-		"HTTP/2":         "HTTP/2 200 OK\r\n",
-		"HTTP/3":         "HTTP/3 200 OK\r\n",
-		"ICY":            "ICY 200 OK\r\n",
-		"HTTP/1.0":       "HTTP/1.0 200 OK\r\n",
-		"HTTP/1.0, long": "HTTP/1.0 200 OK\r\n" + long,
-		"HTTP/2, long":   "HTTP/2 200 OK\r\n" + long,
-		"hints":          "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n",
-		"long hints":     "HTTP/1.1 103 Early Hints\r\n" + long + "\r\nHTTP/1.1 200 OK\r\n",
+		"HTTP/2":                     "HTTP/2 200 OK\r\n",
+		"HTTP/3":                     "HTTP/3 200 OK\r\n",
+		"ICY":                        "ICY 200 OK\r\n",
+		"HTTP/1.0":                   "HTTP/1.0 200 OK\r\n",
+		"HTTP/1.0, long":             "HTTP/1.0 200 OK\r\n" + long,
+		"HTTP/2, long":               "HTTP/2 200 OK\r\n" + long,
+		"hints":                      "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n",
+		"long hints":                 "HTTP/1.1 103 Early Hints\r\n" + long + "\r\nHTTP/1.1 200 OK\r\n",
+		"long hints, then ICY":       "HTTP/1.1 103 Early Hints\r\n" + long + "\r\nICY 200 OK\r\n" + long,
+		"two informational, then /2": "HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/2 200 OK\r\n",
 	} {
 		for _, method := range []string{"", http.MethodPost} {
 			c := drive.Client(t, &fetch.Options{}, urlhttp.Load)
