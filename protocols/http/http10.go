@@ -11,7 +11,8 @@ import (
 // Net/http ignores Transfer-Encoding in responses of HTTP/1.0, so that the chunk sizes would become
 // content. Such framing is faulty (RFC 9112, section 6.1), but some servers send it, and other clients
 // decode it. An incoming therefore passes their heads on as HTTP/1.1, where net/http decodes chunked and
-// refuses other codings. The connection is closed afterwards. Informational responses may precede such a head.
+// refuses other codings. The connection is closed afterwards. Informational responses may precede such a
+// head.
 
 // An incoming is the receiving direction of an HTTP/1 connection.
 type incoming struct {
@@ -171,7 +172,8 @@ func mayBegin(p []byte, text string) bool {
 // isInterim reports whether p may be the beginning of an informational response, which another one follows
 // (RFC 9110, section 15.2).
 func isInterim(p []byte) bool {
-	return (mayBegin(p, version11+"1") || mayBegin(p, version10+"1")) && !bytes.HasPrefix(p, []byte(version11+"101"))
+	return (mayBegin(p, version11+"1") || mayBegin(p, version10+"1")) &&
+		!bytes.HasPrefix(p, []byte(version11+"101"))
 }
 
 // endOfHead returns the position after the empty line, or -1.
