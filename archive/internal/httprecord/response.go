@@ -143,8 +143,8 @@ func setBody(resp *http.Response, in *bufio.Reader, size int64) {
 	chunked := false
 	_, hasLength := resp.Header["Content-Length"]
 	resp.ContentLength = declaredLength(resp.Header)
-	claimsChunks := resp.ProtoAtLeast(1, 1) &&
-		httpguts.HeaderValuesContainsToken(resp.Header["Transfer-Encoding"], "chunked")
+	// Also in HTTP/1.0, where they are an error, because clients decode them (RFC 9112, section 6.1).
+	claimsChunks := httpguts.HeaderValuesContainsToken(resp.Header["Transfer-Encoding"], "chunked")
 	resp.Header.Del("Transfer-Encoding")
 	if claimsChunks {
 		in, chunked = hasChunks(in)
