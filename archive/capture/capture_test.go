@@ -169,9 +169,79 @@ func TestBytesAfterResponse(t *testing.T) {
 		{get, "HTTP/1.1 204 No Content\r\n\r\n", ""},
 		{strings.Replace(get, "GET", "HEAD", 1), "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n", ""},
 	} {
-		list := recordOf(t, nil, exchange("http://h.example/a", sent(tt.request), received(tt.response+"\r\nplum"), ended(nil)))
-		if got := string(list[0].Block); got != tt.response || list[0].Field("WARC-Payload-Digest") != sum(tt.payload) {
-			t.Errorf("got %q %v, want %q", got, list[0].Fields, tt.response)
+		for _, before := range []string{"", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n"} {
+			all := before + tt.response + "\r\nplum"
+			for size := range all {
+				list := recordOf(t, nil, exchange("http://h.example/a", sent(tt.request), received(all[:size]),
+					received(all[size:]), ended(nil)))
+				if got := string(list[0].Block); got != tt.response || list[0].Field("WARC-Payload-Digest") != sum(tt.payload) {
+					t.Errorf("%q, %d: got %q %v, want %q", before, size, got, list[0].Fields, tt.response)
+				}
+			}
+		}
+	}
+}
+
+// Responses of versions that the client also reads are recorded like those of HTTP/1.1.
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	const plain, chunked = "Content-Length: 4\r\n\r\npear", "Transfer-Encoding: chunked\r\n\r\n4\r\npear\r\n0\r\n\r\n"
+	for _, tt := range []struct{ version, rest, protocol string }{
+		{"HTTP/1.1", plain, "http/1.1"}, {"HTTP/1.1", chunked, "http/1.1"},
+		{"HTTP/1.0", plain, "http/1.0"}, {"HTTP/1.0", chunked, "http/1.0"},
+		{"HTTP/1.0", "Content-Length: 14\r\n" + chunked, "http/1.0"},
+		{"HTTP/1.0", "Transfer-Encoding: identity\r\n" + plain, "http/1.0"},
+		{"HTTP/2", plain, "http/1.1"}, {"HTTP/3", chunked, "http/1.1"},
+		{"ICY", plain, "http/1.0"}, {"ICY", chunked, "http/1.0"},
+	} {
+		for _, before := range []string{"", "HTTP/1.1 103 Early Hints\r\n\r\n"} {
+			path := filepath.Join(t.TempDir(), "a.warc")
+			w, err := warc.Create(path, warc.WriterOptions{Index: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			exchange("http://h.example/a", sent(get), peerAt("192.0.2.1:80", nil),
+				received(before+tt.version+" 200 OK\r\n"+tt.rest), ended(nil))(New(w, nil, nil))
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			index, err := os.Open(strings.TrimSuffix(path, "warc") + "cdxj")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var found []string
+			err = warc.ReadIndex(index, func(e warc.IndexEntry) error {
+				found = append(found, fmt.Sprint(e.Status, " ", e.Digest))
+				return nil
+			})
+			index.Close()
+			if want := "200 " + sum("pear"); err != nil || len(found) != 1 || found[0] != want {
+				t.Errorf("%q: index: %q, %v; want %q", before+tt.version+tt.rest, found, err, want)
+			}
+			file, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum, err := warc.Verify(file, func(p warc.Problem) { t.Errorf("%q: %s", before+tt.version+tt.rest, p.Text) })
+			if err != nil || sum.Longer > 0 {
+				t.Errorf("%q: %v, %d responses are longer", before+tt.version+tt.rest, err, sum.Longer)
+			}
+			r, err := warc.NewReader(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for rec, err := range r.Records() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				block, _ := io.ReadAll(rec.Block)
+				if rec.Type() == warc.Response && (rec.Get("WARC-Truncated") != "" || string(block) != tt.version+" 200 OK\r\n"+tt.rest ||
+					rec.Get("WARC-Protocol") != tt.protocol) {
+					t.Errorf("%q: %v %q", before+tt.version+tt.rest, rec.Header, block)
+				}
+			}
+			r.Close()
+			file.Close()
 		}
 	}
 }

@@ -34,9 +34,10 @@ type message struct {
 	variant           *fetch.Variant
 
 	// Most bodies are not chunked. Their digest is computed while they are received.
-	head    []byte    // the part received so far; nil after its end
+	head    []byte    // the part received so far, without informational responses; nil after its end
 	payload hash.Hash // nil if the body is chunked or the head is incomplete
 	size    int64     // bytes written to payload
+	version string    // that of the response if net/http does not read it as the client does, or ""
 }
 
 func (m *message) receive(w *warc.Writer, p []byte) {
@@ -51,19 +52,25 @@ func (m *message) receive(w *warc.Writer, p []byte) {
 			head = append(m.head, p...)
 		}
 		end := headEnd(head, max(0, len(m.head)-3))
+		for end > 0 && httprecord.IsInterim(head) {
+			head = head[end:]
+			end = headEnd(head, 0)
+		}
 		switch {
 		case end > 0:
 		case len(head) > maxHead:
 			m.head = nil
 			return
 		case first:
-			m.head = append(make([]byte, 0, 512), p...)
+			m.head = append(make([]byte, 0, 512), head...)
 			return
 		default:
 			m.head = head
 			return
 		}
-		if !httprecord.IsInterim(head) && !hasTransferEncoding(head[:end]) {
+		coded := hasTransferEncoding(head[:end])
+		m.version = otherVersion(head, coded)
+		if !coded {
 			m.payload = sha256.New()
 		}
 		p, m.head = head[end:], nil
@@ -77,11 +84,43 @@ func (m *message) receive(w *warc.Writer, p []byte) {
 func hasTransferEncoding(head []byte) bool {
 	name := []byte("transfer-encoding:")
 	for line := range bytes.Lines(head) {
-		if len(line) > len(name) && bytes.EqualFold(line[:len(name)], name) {
+		if len(line) > len(name) && bytes.EqualFold(line[:len(name)], name) &&
+			!bytes.EqualFold(bytes.TrimSpace(line[len(name):]), []byte("identity")) {
 			return true
 		}
 	}
 	return false
+}
+
+// otherVersion returns the version of a response that the client reads as one of HTTP/1.1, or "". Coded
+// reports whether it has a transfer coding, which net/http ignores in HTTP/1.0.
+func otherVersion(head []byte, coded bool) string {
+	version, _, _ := bytes.Cut(head, []byte(" "))
+	switch v := string(version); v {
+	case "HTTP/2", "HTTP/3", "ICY":
+		return v
+	case "HTTP/1.0":
+		if coded {
+			return v
+		}
+	}
+	return ""
+}
+
+// reader returns the response from an offset on, in a form that net/http reads.
+func (m *message) reader(s *warc.Spool, from int64) io.Reader {
+	if m.version == "" {
+		return s.Reader(from)
+	}
+	return io.MultiReader(strings.NewReader("HTTP/1.1"), s.Reader(from+int64(len(m.version))))
+}
+
+// protocol returns the version of a response for its record.
+func (m *message) protocol(resp *http.Response) string {
+	if m.version == "HTTP/1.0" || m.version == "ICY" {
+		return "http/1.0"
+	}
+	return strings.ToLower(resp.Proto)
 }
 
 // forbidsStore reports whether a cache must not store the exchange (RFC 9111, sections 5.2.1.5 and
@@ -105,7 +144,7 @@ func (m *message) sent() *http.Request {
 
 // answer returns the final response without its body, or nil if there is none.
 func (m *message) answer() *http.Response {
-	head := io.LimitReader(m.response.Reader(finalOffset(m.response)), maxHead)
+	head := io.LimitReader(m.reader(m.response, finalOffset(m.response)), maxHead)
 	resp, err := http.ReadResponse(bufio.NewReader(head), nil)
 	if err != nil {
 		return nil
@@ -247,7 +286,7 @@ func (r *recording) responseRecord(m *message, err error) (d *warc.Draft, protoc
 	}
 	method := m.method()
 	src := readers.Get().(*bufio.Reader)
-	src.Reset(d.Block.Reader(0))
+	src.Reset(m.reader(d.Block, 0))
 	defer func() {
 		src.Reset(nil)
 		readers.Put(src)
@@ -258,7 +297,7 @@ func (r *recording) responseRecord(m *message, err error) (d *warc.Draft, protoc
 		return d, ""
 	}
 	defer resp.Body.Close()
-	protocol = strings.ToLower(resp.Proto)
+	protocol = m.protocol(resp)
 	sum, size, bodyErr := m.payload, m.size, error(nil)
 	toEnd := resp.ContentLength < 0 && len(resp.TransferEncoding) == 0
 	switch {
