@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/urlget/urlget/archive/replay"
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/cmd/urlget/internal/mcptools"
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
@@ -64,14 +67,15 @@ func runMCP(p *program, cmd *cobra.Command, _ []string) error {
 		defer c.Close()
 		tools.Pages = browse.New(browse.Options{Client: c, Archive: r, ArchiveOnly: true})
 	}
-	err = mcptools.Run(ctx, tools, p.rep.std.in, p.rep.std.out)
-	if err != nil && ctx.Err() != nil {
-		return context.Cause(ctx)
+	switch err = mcptools.Run(ctx, tools, p.rep.std.in, p.rep.std.out); {
+	case err != nil && ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case errors.As(err, new(*fs.PathError)): // of standard input or output
+		err = failure.File(err)
+	case err != nil:
+		err = &fetch.Error{Op: "serve", Code: fetch.ErrProtocol, Err: err}
 	}
-	if err != nil {
-		return &fetch.Error{Op: "serve", Code: fetch.ErrProtocol, Err: err}
-	}
-	return nil
+	return err
 }
 
 func (n *network) untrustedOptions() (*fetch.Options, error) {
