@@ -221,10 +221,12 @@ func malformedField(line string) error {
 }
 
 // checkNames rejects names that net/http takes although they have a blank inside. One before the colon is
-// ignored (RFC 9112, section 5.1).
+// ignored (RFC 9112, section 5.1), except that a coding may not be ignored: chunk sizes would become content.
 func checkNames(h http.Header) error {
 	for name := range h {
-		if !httpguts.ValidHeaderFieldName(strings.TrimRight(name, " \t")) {
+		trimmed := strings.TrimRight(name, " \t")
+		if !httpguts.ValidHeaderFieldName(trimmed) ||
+			trimmed != name && strings.EqualFold(trimmed, "Transfer-Encoding") {
 			return &fetch.Error{Code: fetch.ErrProtocol, Err: malformedField(name + ":")}
 		}
 	}

@@ -17,6 +17,8 @@ import (
 func TestMalformedFieldNames(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ line, want string }{
+		{"Transfer-Encoding : s3cret", `the header field name "Transfer-Encoding " is malformed`},
+		{"transfer-encoding\t: s3cret", `the header field name "transfer-encoding\t" is malformed`},
 		{"a b: s3cret", `the header field name "a b" is malformed`},
 		{"Strict\u2010Transport: s3cret", "the header field name \"Strict\u2010Transport\" is malformed"},
 		{"X\x01Y: s3cret", `the header field name "X\x01Y" is malformed`},
