@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,76 +23,72 @@ import (
 	"github.com/urlget/urlget/protocols/external"
 )
 
-const (
-	// treeVariable makes the test binary the program that serves a folder.
-	treeVariable = "URLGET_TEST_TREE"
-	// faultVariable names the fault of the next program.
-	faultVariable = "URLGET_TEST_FAULT"
-)
+// faultVariable names the fault of the next program.
+const faultVariable = "URLGET_TEST_FAULT"
 
-func TestMain(m *testing.M) {
-	if tree := os.Getenv(treeVariable); tree != "" && len(os.Args) == 3 && strings.HasPrefix(os.Args[2], "x-") {
-		os.Exit(serve(tree, os.Args[1], os.Args[2]))
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve is a program with the interface of docs/external-drivers.md.
-func serve(tree, op, url string) int {
-	u, err := uri.Parse(url)
-	if err != nil {
-		return 2
-	}
-	name, err := uri.Unescape(u.Path())
-	if err != nil {
-		return 2
-	}
-	f, err := os.Open(filepath.Join(tree, name))
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 8
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return 3
-	}
-	if info.IsDir() {
-		entries, _ := f.ReadDir(-1)
-		fmt.Print("Kind: listing\nContent-Type: text/uri-list\n\n")
-		for _, e := range entries {
-			slash := ""
-			if e.IsDir() {
-				slash = "/"
-			}
-			fmt.Printf("# %s\nx-tree:%s%s\n", e.Name(), uri.Escape(filepath.Join(name, e.Name())), slash)
+// treeProgram serves the folder that saveReplies writes, with the interface of docs/external-drivers.md.
+// It is a shell script, because the suite starts it often, and a shell starts faster than a Go program.
+const treeProgram = `cd '%s' && cd "./${2#x-tree:}" || exit 8
+case $1-$URLGET_TEST_FAULT in
+stat-*) exec cat '#head' ;;
+*-cut) exec cat '#head' '#half' ;;
+*-stall) cat '#head' '#half'; exec sleep 3600 ;;
+*) exec cat '#head' '#body' ;;
+esac
+`
+
+// saveReplies writes a folder for each file of a tree. Its name is the escaped name of the file, and it
+// has the parts of the replies, whose names are not those of escaped files.
+func saveReplies(dir string, files fs.FS) error {
+	return fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
 		}
-		return 0
-	}
-	fmt.Printf("Content-Type: application/octet-stream\nSize: %d\n\n", info.Size())
-	switch fault := os.Getenv(faultVariable); {
-	case op == "stat":
-	case fault == "cut":
-		io.CopyN(os.Stdout, f, info.Size()/2)
-	case fault == "stall":
-		io.CopyN(os.Stdout, f, info.Size()/2)
-		time.Sleep(time.Hour) // without cgo, select {} is a deadlock to the runtime
-	default:
-		io.Copy(os.Stdout, f)
-	}
-	return 0
+		var head strings.Builder
+		var body []byte
+		if d.IsDir() {
+			entries, err := fs.ReadDir(files, name)
+			if err != nil {
+				return err
+			}
+			head.WriteString("Kind: listing\nContent-Type: text/uri-list\n\n")
+			for _, e := range entries {
+				slash := ""
+				if e.IsDir() {
+					slash = "/"
+				}
+				fmt.Fprintf(&head, "# %s\nx-tree:%s%s\n", e.Name(), uri.Escape(path.Join(name, e.Name())), slash)
+			}
+		} else {
+			if body, err = fs.ReadFile(files, name); err != nil {
+				return err
+			}
+			fmt.Fprintf(&head, "Content-Type: application/octet-stream\nSize: %d\n\n", len(body))
+		}
+		replies := filepath.Join(dir, uri.Escape(name))
+		return errors.Join(
+			os.MkdirAll(replies, 0o755),
+			os.WriteFile(filepath.Join(replies, "#head"), []byte(head.String()), 0o644),
+			os.WriteFile(filepath.Join(replies, "#half"), body[:len(body)/2], 0o644),
+			os.WriteFile(filepath.Join(replies, "#body"), body, 0o644),
+		)
+	})
 }
 
 func TestConformance(t *testing.T) {
 	tree := t.TempDir()
-	t.Setenv(treeVariable, tree)
-	t.Setenv("GORACE", "atexit_sleep_ms=0") // the program is this binary, and it is started often
+	load := external.With(external.Options{Programs: map[string]string{
+		"x-tree": program(t, fmt.Sprintf(treeProgram, tree)),
+	}})
 	fetchtest.Run(t, fetchtest.Harness{
 		Start: func(t testing.TB, files fs.FS) fetchtest.Site {
-			if err := os.CopyFS(tree, files); err != nil {
+			if err := saveReplies(tree, files); err != nil {
 				t.Fatal(err)
 			}
 			return fetchtest.Site{
-				Load:    external.With(external.Options{Programs: map[string]string{"x-tree": os.Args[0]}}),
+				Load:    load,
 				URL:     func(name string) string { return "x-tree:" + uri.Escape(name) },
 				Escaped: true, // the URL is passed unchanged
 				Fault:   func(f fetchtest.Fault) { os.Setenv(faultVariable, f.String()) },
@@ -113,13 +110,20 @@ func faultOnce(next fetch.Driver) fetch.Driver {
 	})
 }
 
-// script makes a program from shell commands.
-func script(t *testing.T, commands string) (load fetch.Loader) {
+// program makes a program from shell commands.
+func program(t *testing.T, commands string) (file string) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "program")
+	file = filepath.Join(t.TempDir(), "program")
 	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+commands), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	return file
+}
+
+// script loads a program of shell commands.
+func script(t *testing.T, commands string) (load fetch.Loader) {
+	t.Helper()
+	file := program(t, commands)
 	return external.With(external.Options{Programs: map[string]string{"x-foo": file, "foo": file}})
 }
 
