@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -24,13 +26,28 @@ func contents(t testing.TB, dir string) map[string]string {
 	}
 	all := map[string]string{}
 	for _, e := range entries {
-		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		all[e.Name()] = string(data)
+		all[e.Name()] = readString(t, filepath.Join(dir, e.Name()))
 	}
 	return all
+}
+
+// readString returns the content of a file. Unlike string(os.ReadFile), it allocates the content once:
+// the tests read many files of some MiB.
+func readString(t testing.TB, name string) string {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var b strings.Builder
+	if info, err := f.Stat(); err == nil {
+		b.Grow(int(info.Size()))
+	}
+	if _, err := io.Copy(&b, f); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }
 
 func names(m map[string]string) []string {

@@ -20,12 +20,8 @@ func tree(t testing.TB, dir string) map[string]string {
 		if err != nil || e.IsDir() {
 			return err
 		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		path, err = filepath.Rel(dir, path)
-		all[filepath.ToSlash(path)] = string(data)
+		name, err := filepath.Rel(dir, path)
+		all[filepath.ToSlash(name)] = readString(t, path)
 		return err
 	})
 	if err != nil {
