@@ -14,7 +14,7 @@ import (
 // builds with cgo or the race detector allocate more.
 const (
 	maxInitAllocs = 1080
-	maxInitBytes  = 346_000
+	maxInitBytes  = 236_000
 	// maxCommandAllocs limits what the command allocates after that, until it has run --version.
 	maxCommandAllocs = 930
 )

@@ -2,10 +2,9 @@ package links
 
 import (
 	"bytes"
-	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/net/html"
+	"github.com/urlget/urlget/internal/charref"
 )
 
 // A textKind says how a text is read (HTML, section 13.2.5).
@@ -34,7 +33,7 @@ func appendText(out, text []byte, kind textKind) []byte {
 				i++
 			}
 		case c == '&' && kind != rawData:
-			n := referenceLength(text[i:])
+			n := charref.Length(text[i:])
 			isParameter := i+n < len(text) && text[i+n] == '='
 			out = appendReference(out, text[i:i+n], kind, isParameter)
 			i += n - 1
@@ -53,47 +52,21 @@ func isPlain(text []byte) bool {
 	return bytes.IndexByte(text, '&') < 0 && bytes.IndexByte(text, '\r') < 0 && bytes.IndexByte(text, 0) < 0
 }
 
-// referenceLength returns the length of what may be a character reference at the beginning of text.
-func referenceLength(text []byte) int {
-	n := 1
-	if n < len(text) && text[n] == '#' {
-		n++
-	}
-	for n < len(text) && (isLetter(text[n]) || '0' <= text[n] && text[n] <= '9') {
-		n++
-	}
-	if n < len(text) && text[n] == ';' {
-		n++
-	}
-	return n
-}
-
 // appendReference appends the characters of a reference or, if it is none, its text. In attributes a
 // reference to a name without ";" is one only if nothing follows it, because of URLs such as "?a&copy=1"
 // (HTML, section 13.2.5.73).
 func appendReference(out, ref []byte, kind textKind, isParameter bool) []byte {
-	switch string(ref) {
-	case "&amp;":
-		return append(out, '&')
-	case "&lt;":
-		return append(out, '<')
-	case "&gt;":
-		return append(out, '>')
-	case "&quot;":
-		return append(out, '"')
-	case "&nbsp;":
-		return append(out, "\u00a0"...)
-	}
-	text := string(ref)
-	decoded := html.UnescapeString(text)
+	before := len(out)
+	out = charref.Append(out, ref)
 	if kind == attributeValue && len(ref) > 1 && ref[1] != '#' {
-		isWhole := utf8.RuneCountInString(decoded) == 1
-		if strings.HasSuffix(text, ";") {
-			isWhole = decoded == ";" || !strings.HasSuffix(decoded, ";")
+		decoded, closed := out[before:], ref[len(ref)-1] == ';'
+		isWhole := utf8.RuneCount(decoded) == 1
+		if closed {
+			isWhole = string(decoded) == ";" || decoded[len(decoded)-1] != ';'
 		}
-		if !isWhole || isParameter && !strings.HasSuffix(text, ";") {
-			return append(out, ref...)
+		if !isWhole || isParameter && !closed {
+			return append(out[:before], ref...)
 		}
 	}
-	return append(out, decoded...)
+	return out
 }

@@ -1,6 +1,7 @@
 package message
 
 import (
+	"bytes"
 	"io"
 	"slices"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/transform"
+
+	"github.com/urlget/urlget/internal/charref"
 )
 
 // Text returns the readable text of a message in UTF-8: its text parts that are not attachments, one
@@ -115,11 +118,17 @@ var lineBreaks = []string{"br", "p", "div", "tr", "li", "table"}
 // maxToken bounds one tag or run of text in HTML, in bytes.
 const maxToken = 1 << 20
 
+// unparsed lists elements whose content the tokenizer returns as one text, and whether that has references
+// (HTML, section 13.2.6.4).
+var unparsed = map[string]bool{"iframe": false, "noembed": false, "noframes": false, "noscript": false,
+	"plaintext": false, "script": false, "style": false, "xmp": false, "textarea": true, "title": true}
+
 type plainReader struct {
-	z    *html.Tokenizer
-	out  []byte
-	skip string // the element whose content is skipped
-	err  error
+	z      *html.Tokenizer
+	out    []byte
+	skip   string // the element whose content is skipped
+	within string // the element whose tag was the last token
+	err    error
 }
 
 func (h *plainReader) Read(p []byte) (int, error) {
@@ -136,16 +145,21 @@ func (h *plainReader) Read(p []byte) (int, error) {
 }
 
 func (h *plainReader) token() {
+	within := h.within
+	h.within = ""
 	switch kind := h.z.Next(); kind {
 	case html.ErrorToken:
 		h.err = h.z.Err()
 	case html.TextToken:
 		if h.skip == "" {
-			h.out = append([]byte(nil), h.z.Text()...)
+			h.out = textWithin(within, h.z.Raw())
 		}
 	case html.StartTagToken, html.EndTagToken, html.SelfClosingTagToken:
 		raw, _ := h.z.TagName()
 		name := string(raw)
+		if kind != html.EndTagToken {
+			h.within = name
+		}
 		switch {
 		case h.skip != "":
 			if kind == html.EndTagToken && name == h.skip {
@@ -157,4 +171,19 @@ func (h *plainReader) token() {
 			h.out = []byte("\n")
 		}
 	}
+}
+
+// textWithin returns the text between tags after the start tag of an element. Tokenizer.Text would do the
+// same, but each start of a program that uses it makes its table of references.
+func textWithin(element string, raw []byte) []byte {
+	text := bytes.ReplaceAll(raw, []byte("\r\n"), []byte("\n"))
+	text = bytes.ReplaceAll(text, []byte("\r"), []byte("\n"))
+	hasReferences, ok := unparsed[element]
+	if ok {
+		text = bytes.ReplaceAll(text, []byte("\x00"), []byte("\uFFFD"))
+	}
+	if ok && !hasReferences {
+		return text
+	}
+	return charref.AppendText(nil, text)
 }

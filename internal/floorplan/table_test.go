@@ -53,6 +53,7 @@ var layers = []layer{
 		{packages: "internal/atomicfile"},
 		{packages: "internal/rlimit"},
 		{packages: "internal/unnamed", modules: []string{"golang.org/x/sys"}},
+		{packages: "internal/charref", modules: []string{"golang.org/x/text"}},
 		{packages: "internal/tun", modules: []string{"golang.org/x/sys"}},
 		{packages: "internal/codec/tn3270", modules: []string{"golang.org/x/text"}},
 		{packages: "internal/codec/gemtext", imports: []string{"fetch/driver/wire"}},
@@ -76,7 +77,7 @@ var layers = []layer{
 	// The drivers and the packages next to the client. No driver imports another; it uses
 	// fetch.Env instead. Drivers that need the code of others have their own row.
 	{"protocols", []row{
-		{packages: "fetch/message", modules: []string{"golang.org/x/net/html", "golang.org/x/text"}},
+		{packages: "fetch/message", imports: []string{"internal/charref"}, modules: []string{"golang.org/x/net/html", "golang.org/x/text"}},
 		{packages: "fetch/cookies", imports: []string{"internal/atomicfile"}, modules: []string{"golang.org/x/net/publicsuffix"}},
 		{packages: "internal/mailbox", imports: []string{"fetch/message"}, modules: []string{"go.etcd.io/bbolt"}},
 		{packages: "protocols/internal/mailsession", imports: append(kits[:len(kits):len(kits)], "fetch/message")},
@@ -98,7 +99,7 @@ var layers = []layer{
 		{packages: "protocols/mailto/...", imports: []string{"fetch", "fetch/driver", "fetch/uri", "fetch/message", "internal/mailbox"}},
 		{packages: "protocols/*/...", imports: kit, purpose: "one driver per folder"},
 		{packages: "protocols", imports: []string{"fetch", "protocols/*", "protocols/http/http3"}},
-		{packages: "fetch/links", imports: append(core[:len(core):len(core)], "internal/codec/weblink"), modules: []string{"golang.org/x/net/html", "golang.org/x/text",
+		{packages: "fetch/links", imports: append(core[:len(core):len(core)], "internal/charref", "internal/codec/weblink"), modules: []string{"golang.org/x/net/html", "golang.org/x/text",
 			"github.com/tdewolff/parse"}},
 		{packages: "crawl/robots"},
 		{packages: "fetch/netrc", imports: core},
