@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/stack"
 )
 
 // Run runs the tasks that next returns until there are no more and all have ended.
@@ -72,7 +73,10 @@ func (s *Scheduler) start(ctx context.Context, tasks *sync.WaitGroup) time.Time 
 		if t == nil {
 			return nextDue
 		}
-		tasks.Go(func() { s.work(ctx, t) })
+		tasks.Go(func() {
+			stack.Grow()
+			s.work(ctx, t)
+		})
 	}
 }
 

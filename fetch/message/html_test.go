@@ -43,10 +43,11 @@ func textByTokenizer(page string) string {
 }
 
 var htmlTexts = []string{"a&amp;b<br>c&#8364;d\r\ne\rf\x00g", "<textarea>&lt;\x00<b></textarea>&lt;",
-	"<xmp>&lt;\x00\r\n<p></xmp>&gt;\x00", "<XMP></XMP>&lt;", "<iframe/>&lt;</iframe>&lt;", "<noscript>&lt;</noscript>",
-	"<plaintext>&amp;</plaintext>&amp;", "<script>&amp;</script>&amp;<style>a</style>b", "<script/>&amp;</script>x",
-	"<title>&amp;</title>b<title/>&amp;</title>", "<!-- <xmp> -->&amp;", "<xmp><!-- &amp; --></xmp>", "<h1>a</h1>b<",
-	"<noembed>&amp;", "</xmp>&amp;", "<xmp a=b>&amp;</xmp >&amp;", "<textarea><!-- &amp;"}
+	"<xmp>&lt;\x00\r\n<p></xmp>&gt;\x00", "<XMP></XMP>&lt;", "<iframe/>&lt;</iframe>&lt;",
+	"<noscript>&lt;</noscript>", "<plaintext>&amp;</plaintext>&amp;", "<script/>&amp;</script>x",
+	"<script>&amp;</script>&amp;<style>a</style>b", "<title>&amp;</title>b<title/>&amp;</title>",
+	"<!-- <xmp> -->&amp;", "<xmp><!-- &amp; --></xmp>", "<h1>a</h1>b<", "<noembed>&amp;", "</xmp>&amp;",
+	"<xmp a=b>&amp;</xmp >&amp;", "<textarea><!-- &amp;"}
 
 func FuzzTextOfHTML(f *testing.F) {
 	for _, page := range htmlTexts {

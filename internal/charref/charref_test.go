@@ -36,9 +36,10 @@ func TestReferencesByName(t *testing.T) {
 	}
 }
 
-var unusual = []string{"", "&", "&&", "a&;b", "&#", "&#;", "&#x", "&#x;", "&#xg;", "&#5", "&#x5", "&# 5;", "&amp",
-	"&ampamp;", "&notit;", "&notin;", "&NotEqualTilde;", "&bne;", "&nGt;", "&nLt;", "&nLt", "&no", "&amp;amp;", "&#38;amp;",
-	"&#99999999999;", "&#xFFFFFFFF1;", "&#x110000;", "&#4294967361;", "\x00&lt\x00", "&é;", "&copy\r\n&CounterClockwiseContourIntegral"}
+var unusual = []string{"", "&", "&&", "a&;b", "&#", "&#;", "&#x", "&#x;", "&#xg;", "&#5", "&#x5", "&# 5;",
+	"&amp", "&ampamp;", "&notit;", "&notin;", "&NotEqualTilde;", "&bne;", "&nGt;", "&nLt;", "&nLt", "&no",
+	"&amp;amp;", "&#38;amp;", "&#99999999999;", "&#xFFFFFFFF1;", "&#x110000;", "&#4294967361;",
+	"\x00&lt\x00", "&é;", "&copy\r\n&CounterClockwiseContourIntegral"}
 
 func TestUnusualReferences(t *testing.T) {
 	t.Parallel()

@@ -54,6 +54,7 @@ var layers = []layer{
 		{packages: "internal/rlimit"},
 		{packages: "internal/unnamed", modules: []string{"golang.org/x/sys"}},
 		{packages: "internal/charref", modules: []string{"golang.org/x/text"}},
+		{packages: "internal/stack"},
 		{packages: "internal/tun", modules: []string{"golang.org/x/sys"}},
 		{packages: "internal/codec/tn3270", modules: []string{"golang.org/x/text"}},
 		{packages: "internal/codec/gemtext", imports: []string{"fetch/driver/wire"}},
@@ -122,7 +123,7 @@ var layers = []layer{
 		{packages: "fetch/download", imports: append(core[:len(core):len(core)], "fetch/retry", "internal/filelock", "internal/pace", "internal/rlimit", "internal/unnamed"), modules: []string{"golang.org/x/sync", "golang.org/x/sys"}},
 		{packages: "fetch/metalink", imports: []string{"fetch", "fetch/uri", "fetch/retry", "fetch/download", "internal/codec/weblink"}},
 		{packages: "fetch/job", imports: []string{"fetch", "fetch/uri", "fetch/retry", "fetch/links", "fetch/download"}, modules: []string{"golang.org/x/net"}},
-		{packages: "crawl/schedule", imports: []string{"fetch", "fetch/uri", "fetch/retry"}},
+		{packages: "crawl/schedule", imports: []string{"fetch", "fetch/uri", "fetch/retry", "internal/stack"}},
 		{packages: "crawl", imports: []string{"fetch", "fetch/uri", "fetch/retry", "fetch/links", "crawl/robots", "crawl/schedule"}, modules: []string{"go.etcd.io/bbolt"}},
 		{packages: "crawl/mirror", imports: []string{"fetch", "fetch/uri", "fetch/retry", "fetch/links", "fetch/download", "fetch/job",
 			"crawl"}, modules: []string{"golang.org/x/sync"}},
@@ -144,7 +145,7 @@ var layers = []layer{
 	}},
 
 	{"programs", []row{
-		{packages: "internal/interrupt", imports: []string{"fetch", "fetch/job"}},
+		{packages: "internal/interrupt", imports: []string{"fetch", "fetch/job", "internal/stack"}},
 		{packages: "internal/render", imports: append(core[:len(core):len(core)], "fetch/job")},
 		{packages: "cmd/urlget/internal/...", imports: append(public[:len(public):len(public)], "cmd/urlget/internal/...", "internal/interrupt", "internal/render"),
 			modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"},

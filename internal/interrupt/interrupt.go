@@ -9,6 +9,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/internal/stack"
 )
 
 // oneTouch is the time in which a second signal counts as the same one: a bouncing key, or a terminal
@@ -40,7 +41,10 @@ func Run(grace time.Duration, signals []os.Signal, f func(context.Context) int) 
 		}
 	}()
 	ended := make(chan int, 1)
-	go func() { ended <- f(ctx) }()
+	go func() {
+		stack.Grow()
+		ended <- f(ctx)
+	}()
 	select {
 	case status := <-ended:
 		return status
