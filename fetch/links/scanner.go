@@ -18,8 +18,12 @@ const (
 	doctypeToken
 )
 
-// maxToken bounds one tag, text or script, in bytes.
-const maxToken = 16 << 20
+const (
+	// maxToken bounds one tag, text or script that is kept, in bytes.
+	maxToken = 16 << 20
+	// longValue is the size from which the bytes of comments and data URLs are not kept if texts are not.
+	longValue = 256 << 10
+)
 
 // maxAttributes bounds the attributes of a tag. Others count only if they are in linkKeys.
 const maxAttributes = 1 << 14
@@ -29,7 +33,7 @@ var errTokenTooLong = errors.New("token too long")
 // A scanner splits a page into tokens (HTML, section 13.2.5), whose bytes together are those of the page.
 // It looks for the next "<" and reads only tags byte by byte. It decodes nothing.
 type scanner struct {
-	skipsTexts  bool   // texts are not tokens, and are not kept
+	skipsTexts  bool   // texts are not tokens, and are not kept; nor are long comments and data URLs
 	allowsCDATA bool   // CDATA sections are texts, not comments
 	allKeys     bool   // all attributes are wanted, not only those of linkKeys
 	rawName     string // the next text ends before the end tag of this element
@@ -44,7 +48,6 @@ type scanner struct {
 	buf         []byte
 	start       int // offset of the token in buf
 	n           int // its length
-	dropped     int // bytes of the token that were not kept
 	readErr     error
 	err         error // no more input is read
 }
@@ -81,7 +84,7 @@ func (s *scanner) more() bool {
 	switch {
 	case s.err != nil:
 		return false
-	case s.rest()+s.dropped >= maxToken:
+	case s.rest() >= maxToken:
 		s.err = errTokenTooLong
 		return false
 	case len(s.buf) < cap(s.buf):
@@ -127,25 +130,45 @@ func (s *scanner) findTag(i int) int {
 	for {
 		j := bytes.IndexByte(s.buf[s.start+i:], '<')
 		if j >= 0 {
-			s.drop(i + j)
+			s.start += i + j
 			return 0
 		}
-		s.drop(s.rest())
+		s.start = len(s.buf)
 		if i = 0; !s.more() {
 			return -1
 		}
 	}
 }
 
-func (s *scanner) drop(n int) {
-	s.start += n
-	s.dropped += n
+// findLong is find. If skipsTexts is set and isUseless reports true for the long text after the offset from,
+// it keeps only the last bytes of that, and short is set.
+func (s *scanner) findLong(from, i int, c byte, isUseless func(text []byte) bool) (end int, short bool) {
+	for {
+		if j := bytes.IndexByte(s.buf[s.start+i:], c); j >= 0 {
+			return i + j, short
+		}
+		i = s.rest()
+		text := s.slice(extent{from, i})
+		if s.skipsTexts && len(text) > longValue && (short || isUseless(text)) {
+			short = true
+			i = from + copy(text, text[len(text)-len("--!"):])
+			s.buf = s.buf[:s.start+i]
+		}
+		if !s.more() {
+			return -1, short
+		}
+	}
+}
+
+func isDataURL(value []byte) bool {
+	value = bytes.TrimLeft(value, blanks)
+	return len(value) > len("data:") && equalFold(value[:len("data:")], "data:")
 }
 
 // next reads the next token.
 func (s *scanner) next() token {
 	s.start += s.n
-	s.n, s.dropped, s.selfClosing, s.isCDATA = 0, 0, false, false
+	s.n, s.selfClosing, s.isCDATA = 0, false, false
 	name := s.rawName
 	s.rawText, s.rawName = name != "", ""
 	if name != "" {
@@ -153,8 +176,8 @@ func (s *scanner) next() token {
 		if s.n = end; end > 0 && !s.skipsTexts {
 			return textToken
 		}
-		s.drop(end)
-		s.n, s.dropped, s.rawText = 0, 0, false
+		s.start += end
+		s.n, s.rawText = 0, false
 	}
 	for i := 0; ; i++ {
 		if i = s.findTag(i); i < 0 || !s.has(i+1) {
@@ -168,7 +191,6 @@ func (s *scanner) next() token {
 			s.n = i
 			return textToken
 		}
-		s.dropped = 0
 		switch c {
 		case '!':
 			return s.declaration()
@@ -198,9 +220,12 @@ func (s *scanner) last() token {
 
 // comment reads a malformed comment, which ends at the first ">".
 func (s *scanner) comment() token {
-	s.endAt(s.find(2, '>'))
+	end, _ := s.findLong(2, 2, '>', isComment)
+	s.endAt(end)
 	return commentToken
 }
+
+func isComment([]byte) bool { return true }
 
 // endAt ends the token after the offset i or, if that is -1, at the end of the input.
 func (s *scanner) endAt(i int) {
@@ -233,14 +258,16 @@ func (s *scanner) declaration() token {
 
 // commentEnd returns the offset of the ">" that ends the comment whose data are at the offset from.
 func (s *scanner) commentEnd(from int) int {
-	for i := s.find(from, '>'); i >= 0; i = s.find(i+1, '>') {
+	for i := from; ; i++ {
+		if i, _ = s.findLong(from, i, '>', isComment); i < 0 {
+			return -1
+		}
 		data := s.slice(extent{from, i})
 		if len(data) == 0 || string(data) == "-" || bytes.HasSuffix(data, []byte("--")) ||
 			bytes.HasSuffix(data, []byte("--!")) {
 			return i
 		}
 	}
-	return -1
 }
 
 // hasPrefix reports whether the input has a word at the offset i, in whatever case. The word is in lower
@@ -292,7 +319,7 @@ func (s *scanner) scriptEnd() int {
 			return s.rest()
 		}
 		if s.skipsTexts && (s.at(i) == '<' || i >= smallBuffer/2) {
-			s.drop(i)
+			s.start += i
 			i = 0
 		}
 		switch s.at(i) {
@@ -332,13 +359,14 @@ func (s *scanner) tag(i int, kind token) token {
 			s.selfClosing = s.at(i-1) == '/' && i != unquoted
 			return kind
 		}
-		a := attrScan{key: extent{i, s.until(i+1, blank|slash|greater|equals)}}
+		a, isShort := attrScan{key: extent{i, s.until(i+1, blank|slash|greater|equals)}}, false
 		if i = s.until(a.key.to, ^blank); s.has(i) && s.at(i) == '=' {
 			i = s.until(i+1, ^blank)
 			switch {
 			case !s.has(i) || s.at(i) == '>':
 			case s.at(i) == '"' || s.at(i) == '\'':
-				a.val = extent{i + 1, s.find(i+1, s.at(i))}
+				a.val.from = i + 1
+				a.val.to, isShort = s.findLong(i+1, i+1, s.at(i), isDataURL)
 				if i = a.val.to + 1; i == 0 {
 					s.n = s.rest()
 					return endToken
@@ -351,7 +379,8 @@ func (s *scanner) tag(i int, kind token) token {
 		if kind == startToken {
 			known, isKnown := s.keys.get(s.slice(a.key))
 			a.known = known.name
-			if isKnown && seen&known.bit == 0 || !isKnown && s.allKeys && len(s.attrs) < maxAttributes {
+			if !isShort && (isKnown && seen&known.bit == 0 ||
+				!isKnown && s.allKeys && len(s.attrs) < maxAttributes) {
 				s.attrs = append(s.attrs, a)
 			}
 			seen |= known.bit

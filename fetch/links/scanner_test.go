@@ -353,12 +353,42 @@ func TestManyAttributes(t *testing.T) {
 	}
 }
 
+// TestLongPartsOfLittleUseAreNotKept checks that a page is read whose data URLs, comments and texts exceed the
+// limit of a token, in little memory.
+func TestLongPartsOfLittleUseAreNotKept(t *testing.T) {
+	t.Parallel()
+	long := func(s string) string { return strings.Repeat(s, maxToken/len(s)+1000) }
+	for name, page := range map[string]string{
+		"a data URL":         `<img src="data:image/png;base64,` + long("A") + `" alt="b">`,
+		"a second attribute": `<img src=" DATA:,` + long("A") + `" src="/wrong">`,
+		"a comment":          "<!--" + long("c > c <a href=wrong>") + "-->",
+		"an odd comment":     "<!--" + long("c") + "--!>",
+		"an instruction":     "<?" + long("c <") + ">",
+		"a text":             long("text & < text "),
+		"a script":           "<script>" + long("a < b") + "</script>",
+	} {
+		m := takeMarkup(strings.NewReader(page + "<a href=x>"))
+		m.skipsTexts = true
+		var links []string
+		for kind := m.next(); kind != endToken; kind = m.next() {
+			for _, a := range m.attrs {
+				if kind == startToken && a.key != "alt" {
+					links = append(links, a.val)
+				}
+			}
+		}
+		if !slices.Equal(links, []string{"x"}) || m.err != io.EOF || cap(m.buf) > 2<<20 {
+			t.Errorf("%s: %.99q, %v, %d bytes of memory", name, links, m.err, cap(m.buf))
+		}
+	}
+}
+
 // TestEndlessTokens checks that a token without an end is an error, and takes bounded memory.
 func TestEndlessTokens(t *testing.T) {
 	t.Parallel()
-	for _, start := range []string{"text", "<a href='", "<a b=", "<!--", "</ ", "<script><!--", "<title>", "<svg><![CDATA["} {
+	for _, start := range []string{"text", "<a href='", "<a b=", "<a b=data:,", "<!--", "</ ", "<script><!--", "<title>", "<svg><![CDATA["} {
 		m := takeMarkup(io.MultiReader(strings.NewReader(start), endlessText{}))
-		m.skipsTexts = start == "text" || start == "<script><!--"
+		m.skipsTexts = strings.HasPrefix(start, "<a ")
 		for kind := m.next(); kind != endToken; kind = m.next() {
 		}
 		if m.err != errTokenTooLong || cap(m.buf) > 4*maxToken {

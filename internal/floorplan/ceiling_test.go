@@ -23,7 +23,7 @@ var ceilings = map[string]ceiling{
 	"archive":                {10600, 69},
 	"crawl":                  {7800, 56},
 	"protocols":              {40900, 142},
-	"fetch":                  {22800, 289},
+	"fetch":                  {22830, 289},
 	"fetch/driver":           {2250, 44},
 	"fetch/uri":              {3100, 40},
 	"fetch/download":         {6250, 31},
