@@ -178,9 +178,7 @@ func (x *http1Exchange) send() error {
 	x.lease.Bind(ex.ctx)
 	timeouts := x.driver.env.Timeouts()
 	c.plain.SetIdle(idleOfConn(timeouts)) // a body may have had another
-	if ex.req.Relay {
-		c.plain.in.keepHead()
-	}
+	c.plain.in.begin(ex.req.Relay)
 	if x.rec != nil {
 		x.rec.connected(httptrace.GotConnInfo{Conn: c.plain, Reused: x.lease.Reused})
 	}

@@ -16,6 +16,7 @@ import (
 
 // An incoming is the receiving direction of an HTTP/1 connection.
 type incoming struct {
+	begun   atomic.Bool // the next bytes that are written are a request, not more of its body
 	written atomic.Bool // a request was written, so the next bytes are the head of a response
 	buf     []byte      // a head of HTTP/1.0, and bytes after it
 	rest    []byte      // received after an informational response
@@ -71,13 +72,24 @@ func (h *incoming) read(in *fetch.Conn, p []byte) (n int, err error) {
 	return n, nil // an error comes again
 }
 
+// wrote is called before bytes are written.
+func (h *incoming) wrote() {
+	if h.begun.Swap(false) {
+		h.written.Store(true)
+	}
+}
+
 // hasBuffered reports whether bytes were received that read has not yet returned.
 func (h *incoming) hasBuffered() bool { return len(h.buf)+len(h.rest) > 0 }
 
-// keepHead makes the connection keep the heads of the next response, whose field Connection net/http
-// removes in part.
-func (h *incoming) keepHead() {
-	if h != nil {
+// begin is called before a request, whose response may begin before its end. If keep is set, the connection
+// keeps the heads of the response, whose field Connection net/http removes in part.
+func (h *incoming) begin(keep bool) {
+	if h == nil {
+		return
+	}
+	h.begun.Store(true)
+	if keep {
 		h.head = nil
 		h.keep.Store(true)
 	}
@@ -215,6 +227,6 @@ type tlsConn struct {
 func (c *tlsConn) Read(p []byte) (int, error) { return c.in.read(c.Conn, p) }
 
 func (c *tlsConn) Write(p []byte) (int, error) {
-	c.in.written.Store(true)
+	c.in.wrote()
 	return c.Conn.Write(p)
 }

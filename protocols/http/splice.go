@@ -54,7 +54,7 @@ func (c *plainConn) Read(p []byte) (int, error) {
 }
 
 func (c *plainConn) Write(p []byte) (int, error) {
-	c.in.written.Store(true)
+	c.in.wrote()
 	return c.Conn.Write(p)
 }
 

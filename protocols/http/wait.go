@@ -113,9 +113,7 @@ func (w *wait) connected(info httptrace.GotConnInfo) {
 	if c := connOf(info.Conn); c != nil {
 		c.Serve(w.ctx)
 	}
-	if w.relay {
-		incomingOf(info.Conn).keepHead()
-	}
+	incomingOf(info.Conn).begin(w.relay)
 	if !info.Reused {
 		w.fresh++
 	}
