@@ -112,6 +112,8 @@ var exchanges = []struct {
 	{"unchanged by tag", "GET", "/text", map[string]string{"If-None-Match": `"v1"`}, exchange{304, "", nil}},
 	{"unchanged by time", "GET", "/text", map[string]string{"If-Modified-Since": "Mon, 03 Feb 2020 04:05:06 GMT"}, exchange{304, "", nil}},
 	{"changed", "GET", "/text", map[string]string{"If-None-Match": `"v0"`}, exchange{200, "0123456789", nil}},
+	{"a tag before the time", "GET", "/text", map[string]string{"If-None-Match": `"v0"`, "If-Modified-Since": "Mon, 03 Feb 2020 04:05:06 GMT"}, exchange{200, "0123456789", nil}},
+	{"tags before the time", "GET", "/text", map[string]string{"If-None-Match": `"v0", "v2"`, "If-Modified-Since": "Mon, 03 Feb 2020 04:05:06 GMT"}, exchange{200, "0123456789", nil}},
 	{"nothing there", "GET", "/absent", nil, exchange{404, "not found", nil}},
 	{"forbidden", "GET", "/forbidden", nil, exchange{403, "refused by server", nil}},
 	{"busy", "GET", "/busy", nil, exchange{503, "later", nil}},

@@ -87,11 +87,10 @@ func forwardedFields(h http.Header) textproto.MIMEHeader {
 // as a server may do.
 func Ask(req *fetch.Request, h http.Header) {
 	req.Accept = mediaTypes(h.Values("Accept"))
-	if tag := h.Get("If-None-Match"); tag != "" && tag != "*" && !strings.Contains(tag, ",") {
+	if tag := h.Get("If-None-Match"); tag == "" { // which precedes a time (RFC 9110, section 13.1.3)
+		req.IfChanged.ModTime, _ = http.ParseTime(h.Get("If-Modified-Since")) // zero if there is none
+	} else if tag != "*" && !strings.Contains(tag, ",") {
 		req.IfChanged.ETag = tag
-	}
-	if at, err := http.ParseTime(h.Get("If-Modified-Since")); err == nil {
-		req.IfChanged.ModTime = at
 	}
 	if !req.IfChanged.IsZero() {
 		return
