@@ -74,6 +74,9 @@ func (h *davHandler) get(w http.ResponseWriter, r *http.Request, name string) {
 		defer f.Close()
 		info, err = f.Stat()
 	}
+	if err == nil {
+		err = checkSlash(r, info)
+	}
 	if err != nil {
 		http.Error(w, fetch.Printable(err.Error()), davStatus(err))
 		return
@@ -104,7 +107,9 @@ func (h *davHandler) get(w http.ResponseWriter, r *http.Request, name string) {
 
 func (h *davHandler) page(w http.ResponseWriter, r *http.Request, f fs.File) {
 	if !strings.HasSuffix(r.URL.Path, "/") {
-		http.Redirect(w, r, (&url.URL{Path: r.URL.Path + "/"}).EscapedPath(), http.StatusMovedPermanently)
+		// without empty elements, the first of which would begin the name of a host
+		to := url.URL{Path: path.Clean("/"+r.URL.Path) + "/"}
+		http.Redirect(w, r, to.EscapedPath(), http.StatusMovedPermanently)
 		return
 	}
 	dir, ok := f.(fs.ReadDirFile)
@@ -127,6 +132,14 @@ func (h *davHandler) page(w http.ResponseWriter, r *http.Request, f fs.File) {
 		fmt.Fprintf(w, "<li><a href=\"%s\">%s</a>\n", markup(ref), markup(name))
 	}
 	io.WriteString(w, "</ul>\n")
+}
+
+// checkSlash returns an error if a request names a directory by the slash at its end, and there is a file.
+func checkSlash(r *http.Request, info fs.FileInfo) error {
+	if strings.HasSuffix(r.URL.Path, "/") && !info.IsDir() {
+		return &fs.PathError{Op: "open", Path: info.Name() + "/", Err: fs.ErrNotExist}
+	}
+	return nil
 }
 
 func davStatus(err error) int {

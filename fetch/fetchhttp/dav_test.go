@@ -245,6 +245,41 @@ func TestPropfindNames(t *testing.T) {
 	}
 }
 
+// A redirect stays on the host, whatever a request names.
+func TestWebDAVSlashes(t *testing.T) {
+	t.Parallel()
+	tree := fstest.MapFS{"d/a:b/c": {}, "a": {Data: []byte("content")}}
+	for _, prefix := range []string{"", "/s"} {
+		h := fetchhttp.NewWebDAV(tree, prefix)
+		for _, tt := range []struct {
+			path, location string
+			status         int
+		}{
+			{"/d", "/d/", 301},
+			{"//d", "/d/", 301},
+			{"///d", "/d/", 301},
+			{"//d/./a:b", "/d/a:b/", 301},
+			{"//d/x/..", "/d/", 301},
+			{"/d//", "", 200},
+			{"/a", "", 200},
+			{"/a/", "", 404}, // it is not a directory
+			{"/a//", "", 404},
+		} {
+			got := ask(t, h, "GET", prefix+tt.path, "")
+			want := tt.location
+			if want != "" {
+				want = prefix + want
+			}
+			if got.Code != tt.status || got.Header().Get("Location") != want {
+				t.Errorf("%s%s: %d, %q, want %d, %q", prefix, tt.path, got.Code, got.Header().Get("Location"), tt.status, want)
+			}
+		}
+		if got := ask(t, h, "PROPFIND", prefix+"/a/", "", "Depth", "0"); got.Code != 404 {
+			t.Errorf("PROPFIND %s/a/: %d", prefix, got.Code)
+		}
+	}
+}
+
 // A file without seeking, as in a zip file, has ranges and conditions too.
 func TestWebDAVConditions(t *testing.T) {
 	t.Parallel()

@@ -49,6 +49,9 @@ func (h *davHandler) propfind(w http.ResponseWriter, r *http.Request, name strin
 		return
 	}
 	info, err := fs.Stat(h.fsys, name)
+	if err == nil {
+		err = checkSlash(r, info)
+	}
 	var members []fs.FileInfo
 	if err == nil && info.IsDir() && depth == "1" {
 		members, err = davMembers(h.fsys, name)
