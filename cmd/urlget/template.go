@@ -131,9 +131,6 @@ func lineHint(u uri.URI, hint string) string {
 	return "each line must be a URL, a # comment or a JSON object with a url field"
 }
 
-// runnerFields are the JSON fields of a job that the command sets itself. Package json ignores case.
-var runnerFields = []string{"op", "from", "depth", "attempt"}
-
 // lineJob returns the job of a JSON line: the flags, overridden by the fields of the line.
 func (t *template) lineJob(g argument) (*job.Job, error) {
 	var keys map[string]json.RawMessage
@@ -156,7 +153,7 @@ func (t *template) lineJob(g argument) (*job.Job, error) {
 		switch {
 		case !g.from.IsZero() && !slices.Contains(remoteFields, key):
 			return nil, failure.Usagef("%q is not allowed in a list retrieved from a server", key)
-		case slices.ContainsFunc(runnerFields, func(name string) bool { return strings.EqualFold(name, key) }):
+		case slices.Contains([]string{"op", "from", "depth", "attempt"}, strings.ToLower(key)):
 			return nil, failure.Usagef("%q is not allowed in a list", key)
 		case t.locking && !slices.Contains([]string{"url", "output", "checksum"}, key):
 			return nil, failure.Usagef("%q cannot be recorded in a lock file", key)
