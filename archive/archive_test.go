@@ -367,6 +367,44 @@ func TestExtractKeepsURLsApart(t *testing.T) {
 	}
 }
 
+// A mirror would make a directory of a page that others are below. Each URL has a file, in any order.
+func TestExtractPagesWithURLsBelow(t *testing.T) {
+	t.Parallel()
+	const head = "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n"
+	targets := []string{"http://h.example/a", "http://h.example/a/b", "http://h.example/a/b/c", "http://h.example/d"}
+	var records []string
+	for i, target := range targets {
+		records = append(records, record(fmt.Sprint(i), "response", "2020-01-01T00:00:00Z", target, "application/http;msgtype=response",
+			fmt.Sprintf("%s%20.20s", head, target[9:])))
+	}
+	name := filepath.Join(t.TempDir(), "x.warc")
+	if err := os.WriteFile(name, []byte(strings.Join(records, "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, before := range []string{"", "h.example/a/b", "h.example/d"} { // directories
+		dir := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(before)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if saved := extractAll(t, name, dir); saved != len(targets) {
+				t.Errorf("%q: %d files saved, want %d", before, saved, len(targets))
+			}
+			var found []string
+			filepath.WalkDir(dir, func(path string, e fs.DirEntry, _ error) error {
+				if !e.IsDir() {
+					text, _ := os.ReadFile(path)
+					found = append(found, "http://h."+strings.TrimSpace(string(text)))
+				}
+				return nil
+			})
+			if slices.Sort(found); !slices.Equal(found, targets) {
+				t.Errorf("%q: %q", before, found)
+			}
+		}
+	}
+}
+
 func extractAll(t *testing.T, path, dir string) (saved int) {
 	t.Helper()
 	a, err := replay.Open(path)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"strings"
 
@@ -30,18 +31,46 @@ func extractPath(u uri.URI, t fetch.Traits) string {
 	if strings.Count(whole, "/") <= maxDirs {
 		return whole
 	}
+	return flatPath(whole)
+}
+
+// flatPath returns the path of a file in the directory of the server, for one that cannot have its own path.
+func flatPath(whole string) string {
 	host, _, _ := strings.Cut(whole, "/")
 	sum := sha256.Sum256([]byte(whole))
 	return fmt.Sprintf("%s/%x-%s", host, sum[:16], path.Base(whole))
 }
 
-// Extract saves u below the root of d, at the path that a mirror would use, or directly in the
-// directory of the server if that path has more than 100 directories. The client of d must replay an
-// archive (see package replay). Extract returns false for a response that a mirror would
-// not save: a redirect, or a listing without a document.
+// isBlocked reports whether a file cannot have a path because there is a directory, or because a file has
+// the path of a directory above it.
+func isBlocked(root *os.Root, name string) bool {
+	if info, err := root.Lstat(name); err == nil {
+		return info.IsDir()
+	}
+	for name = path.Dir(name); name != "."; name = path.Dir(name) {
+		if info, err := root.Lstat(name); err == nil {
+			return info.Mode().IsRegular()
+		}
+	}
+	return false
+}
+
+// Extract saves u below the root of d, at the path that a mirror would use. If that path has more than 100
+// directories, or a file is where it has a directory, or the reverse, u is saved directly in the directory
+// of the server. The client of d must replay an archive (see package replay). Extract returns false for a
+// response that a mirror would not save: a redirect, or a listing without a document.
 func Extract(ctx context.Context, d *download.Downloader, u uri.URI) (saved bool, err error) {
+	name := extractPath(u, d.Client.Traits(u))
+	saved, err = extract(ctx, d, u, name)
+	if err != nil && d.Root != nil && isBlocked(d.Root, name) {
+		return extract(ctx, d, u, flatPath(name))
+	}
+	return saved, err
+}
+
+func extract(ctx context.Context, d *download.Downloader, u uri.URI, name string) (saved bool, err error) {
 	traits := d.Client.Traits(u)
-	_, err = d.Do(ctx, &fetch.Request{URL: u}, extractPath(u, traits), &download.Options{
+	_, err = d.Do(ctx, &fetch.Request{URL: u}, name, &download.Options{
 		Exists: download.Overwrite,
 		Retry:  retry.Policy{Tries: 1},
 		Response: func(resp *fetch.Response) error {
