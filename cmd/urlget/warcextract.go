@@ -90,8 +90,8 @@ func archivedURLs(rep *reporter, from *replay.Archive) (urls []uri.URI, err erro
 	return urls, nil
 }
 
-// extractURLs saves URLs of the archive. If all URLs are saved, only damage and local errors are
-// failures.
+// extractURLs saves URLs of the archive. If all URLs are saved, only damage, content that is incomplete or
+// wrong, and local errors are failures.
 func extractURLs(ctx context.Context, rep *reporter, client *fetch.Client, urls []uri.URI, all bool) error {
 	root, err := openRoot(cmp.Or(rep.opts.Output.Dir, "."))
 	if err != nil {
@@ -99,7 +99,7 @@ func extractURLs(ctx context.Context, rep *reporter, client *fetch.Client, urls 
 	}
 	defer root.Close()
 	d := &download.Downloader{Client: client, Root: root}
-	saved := 0
+	saved, lost := 0, []fetch.Code{fetch.ErrFile, fetch.ErrTruncated, fetch.ErrChecksum}
 	var damage *warc.DamageError
 	for _, u := range urls {
 		if err := fetch.ContextError(ctx); err != nil {
@@ -109,7 +109,7 @@ func extractURLs(ctx context.Context, rep *reporter, client *fetch.Client, urls 
 		switch {
 		case done:
 			saved++
-		case err != nil && (!all || fetch.CodeOf(err) == fetch.ErrFile || errors.As(err, &damage)):
+		case err != nil && (!all || slices.Contains(lost, fetch.CodeOf(err)) || errors.As(err, &damage)):
 			rep.fail(u.Redacted(), err)
 		}
 	}
