@@ -270,7 +270,8 @@ func TestRefusedProxyRequests(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ request, want string }{
 		"a length and chunks":          {"POST URL HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET URL/smuggled HTTP/1.1\r\nHost: h\r\n\r\n", "HTTP/1.1 200"},
-		"chunks of HTTP/1.0":           {"POST URL HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET URL/smuggled HTTP/1.1\r\nHost: h\r\n\r\n", "HTTP/1.0 200"},
+		"chunks of HTTP/1.0":           {"POST URL HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET URL/smuggled HTTP/1.1\r\nHost: h\r\n\r\n", "HTTP/1.0 411"},
+		"content without a length":     {"PUT URL HTTP/1.0\r\n\r\ncontent", "HTTP/1.0 411"},
 		"two lengths":                  {"POST URL HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n123456", "HTTP/1.1 400"},
 		"a list of lengths":            {"POST URL HTTP/1.1\r\nHost: h\r\nContent-Length: 5, 5\r\n\r\n12345", "HTTP/1.1 400"},
 		"a sign":                       {"POST URL HTTP/1.1\r\nHost: h\r\nContent-Length: +5\r\n\r\n12345", "HTTP/1.1 400"},
