@@ -127,7 +127,7 @@ func (p *Proxy) refusedRequest(r *http.Request, u uri.URI) (status int, text str
 		return http.StatusLoopDetected, "the proxy has forwarded this request before"
 	case (r.Method == http.MethodHead || r.Method == http.MethodTrace) && r.ContentLength != 0:
 		return http.StatusBadRequest, r.Method + " must not have content"
-	case !r.ProtoAtLeast(1, 1) && r.Header["Content-Length"] == nil && // RFC 1945, section 7.2.2; net/http ignores chunks
+	case !r.ProtoAtLeast(1, 1) && r.Header["Content-Length"] == nil && // net/http ignores chunks
 		(r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch):
 		return http.StatusLengthRequired, r.Method + " must have a length in this version of HTTP"
 	}
