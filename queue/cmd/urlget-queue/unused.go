@@ -35,8 +35,8 @@ func (a *app) listUnused(ctx context.Context, e *jetstream.Engine, s queue.Store
 		return fileError(errors.ErrUnsupported)
 	}
 	before := time.Now().Add(-u.older)
-	used := map[string]bool{}
-	err := a.eachQueue(ctx, e, func(e *jetstream.Engine) error {
+	used, last := map[string]bool{}, map[string]uint64{} // by digest; by queue
+	readResults := func(name string, e *jetstream.Engine) error {
 		if u.remove {
 			if err := checkIdle(ctx, e); err != nil {
 				return err
@@ -46,17 +46,35 @@ func (a *app) listUnused(ctx context.Context, e *jetstream.Engine, s queue.Store
 		if err := r.EachContent(ctx, func(sum string) { used[sum] = true }); err != nil {
 			return err
 		}
-		return eachEvent(r.All(ctx, 0, false), func(_ string, ev *queue.Event) { used[ev.SHA256] = true })
-	})
-	if err != nil {
+		newer := func(yield func(queue.Stored, error) bool) {
+			for stored, err := range r.All(ctx, last[name], false) {
+				if last[name] = max(last[name], stored.Sequence); !yield(stored, err) {
+					return
+				}
+			}
+		}
+		return eachEvent(newer, func(_ string, ev *queue.Event) { used[ev.SHA256] = true })
+	}
+	if err := a.eachQueue(ctx, e, readResults); err != nil {
 		return err
 	}
-	n, bytes := 0, int64(0)
+	var unused []queue.Content
 	for c, err := range l.List(ctx) {
 		if err != nil {
 			return fileError(err)
 		}
-		if used[c.SHA256] || c.Time.After(before) {
+		if !used[c.SHA256] && !c.Time.After(before) {
+			unused = append(unused, c)
+		}
+	}
+	if u.remove { // jobs may have begun, and ended, since the results were read
+		if err := a.eachQueue(ctx, e, readResults); err != nil {
+			return err
+		}
+	}
+	n, bytes := 0, int64(0)
+	for _, c := range unused {
+		if used[c.SHA256] {
 			continue
 		}
 		if u.remove {
@@ -79,13 +97,16 @@ func (a *app) listUnused(ctx context.Context, e *jetstream.Engine, s queue.Store
 	return nil
 }
 
-func (a *app) eachQueue(ctx context.Context, e *jetstream.Engine, do func(*jetstream.Engine) error) error {
+// eachQueue calls do with the queue and each of its crawls, by name; "" is the queue.
+func (a *app) eachQueue(
+	ctx context.Context, e *jetstream.Engine, do func(crawl string, e *jetstream.Engine) error,
+) error {
 	names, err := e.Crawls(ctx)
 	if err != nil {
 		return err
 	}
 	if a.queueFlags.crawl == "" {
-		if err := do(e); err != nil {
+		if err := do("", e); err != nil {
 			return err
 		}
 	} else {
@@ -101,7 +122,7 @@ func (a *app) eachQueue(ctx context.Context, e *jetstream.Engine, do func(*jetst
 		if err != nil {
 			return err
 		}
-		err = do(crawl)
+		err = do(name, crawl)
 		done()
 		if err != nil {
 			return err
