@@ -10,6 +10,7 @@ import (
 	"net/textproto"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -33,6 +34,7 @@ type reply struct {
 	none    bool          // the response has no content
 	silent  bool          // state no digests
 	ignored bool          // send the bytes of a range from the beginning, and fail at its end
+	tail    error         // instead of io.EOF, after the last byte of the resource
 
 	whole     []byte          // if not nil, a response with this content, whatever was requested
 	rest      int             // if not 0, whole is the content from here on
@@ -134,6 +136,9 @@ func (l *liar) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, e
 	var stream io.Reader = bytes.NewReader(body)
 	if r.cut > 0 && r.cut <= int64(len(body)) {
 		stream = io.MultiReader(bytes.NewReader(body[:r.cut]), cut{})
+	}
+	if r.tail != nil && (resp.Range.IsZero() || resp.Range.Offset+resp.Range.Length == size) {
+		stream = io.MultiReader(stream, iotest.ErrReader(r.tail))
 	}
 	if l.wait != nil && resp.Range.IsZero() {
 		stream = &waiting{stream, sync.OnceFunc(l.wait)}

@@ -1,6 +1,7 @@
 package download
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -75,10 +76,10 @@ func (t *transfer) retrieveSegments(ctx context.Context, first *fetch.Response, 
 	if err == nil && len(t.unfinished()) > 0 {
 		err = s.failure
 	}
-	if err != nil && err != errAgain {
-		return &lastError{err}
+	if _, last := err.(*lastError); last || err == nil || err == errAgain {
+		return err
 	}
-	return err
+	return &lastError{err}
 }
 
 type scheduler struct {
@@ -89,6 +90,7 @@ type scheduler struct {
 	proven   map[*span]bool   // segments whose worker has a response
 	stop     map[*span]func() // ends the request for a segment, if it has no response yet
 	first    int64            // end of the bytes from the first response
+	held     *span            // of which all has arrived, but not the end of its response; see confirm
 	failure  error            // that ended a worker; the first one
 	received int64            // bytes
 	ended    chan struct{}    // closed when the last worker ends
@@ -232,10 +234,11 @@ func isRefusal(err error) bool {
 func (s *scheduler) continueFirst(piece *span, resp *fetch.Response) error {
 	defer resp.Body.Close()
 	s.prove(piece, true)
-	offset := s.rest(piece)[0]
-	return s.copy(piece, resp, offset, s.transfer.want-offset, func(n int64) error {
-		return s.countFirst(piece, n)
-	})
+	err := s.copy(piece, resp, s.rest(piece)[0], func(n int64) error { return s.countFirst(piece, n) })
+	if err == errIgnored { // it began at the beginning, so it has too many bytes
+		return &lastError{fetch.ErrProtocol.Errorf("%w", errTooMuch)}
+	}
+	return err
 }
 
 func (s *scheduler) retrieve(ctx context.Context, piece *span) error {
@@ -244,32 +247,61 @@ func (s *scheduler) retrieve(ctx context.Context, piece *span) error {
 		return err
 	}
 	defer resp.Body.Close()
-	return s.copy(piece, resp, sent[0], -1, func(n int64) error { return s.count(piece, sent[1], n) })
+	return s.copy(piece, resp, sent[0], func(n int64) error { return s.count(piece, sent[1], n) })
 }
 
-// copy copies the rest of piece from the body of resp, which begins at offset. Left limits the bytes, or
-// is -1.
-func (s *scheduler) copy(piece *span, resp *fetch.Response, offset, left int64,
-	count func(n int64) error) error {
+// copy copies the rest of piece from the body of resp, which begins at offset.
+func (s *scheduler) copy(piece *span, resp *fetch.Response, offset int64, count func(n int64) error) error {
 	begin := s.rest(piece)[0]
 	w, err := s.transfer.dest.writeAt(begin)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	out := &sink{w: w, skip: begin - offset, left: left, counter: countFunc(count)}
+	out := &sink{w: w, skip: begin - offset, left: -1, counter: countFunc(count)}
 	_, err = io.Copy(out, resp.Body)
+	held, failed := s.confirm(piece, err == nil && out.err == nil)
 	switch missing := s.rest(piece).length(); {
 	case out.err == errComplete:
 		return nil
-	case out.err != nil:
-		return out.err
-	case fetch.CodeOf(err) == fetch.ErrRange, missing == 0 && fetch.CodeOf(err) == fetch.ErrProtocol:
+	case out.err != nil, failed != nil:
+		return cmp.Or(out.err, failed)
+	case fetch.CodeOf(err) == fetch.ErrRange,
+		(held || missing == 0) && fetch.CodeOf(err) == fetch.ErrProtocol:
 		return errIgnored
 	case err == nil && missing > 0:
 		return truncated("%d bytes of a range are missing", missing)
 	}
 	return err
+}
+
+// hold returns n, the number of bytes of piece that have arrived, without the last byte of the resource.
+// That byte counts only after the end of its response: only that shows that the transfer succeeded and
+// that there are no more.
+func (s *scheduler) hold(piece *span, n int64) int64 {
+	if n = min(n, piece.length()); n > 0 && piece[0]+n == s.transfer.want {
+		s.held = piece
+		n--
+	}
+	return n
+}
+
+// confirm counts the byte of piece that hold has held, if its response ended as it should, and reports
+// whether there was one.
+func (s *scheduler) confirm(piece *span, ended bool) (held bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held != piece {
+		return false, nil
+	}
+	s.held = nil
+	if ended {
+		err = s.advance(piece, 1)
+	}
+	if err == errComplete {
+		err = nil
+	}
+	return true, err
 }
 
 // rest returns the missing range of piece. Its end moves when another worker gets a part of it.
@@ -286,7 +318,7 @@ func (s *scheduler) count(piece *span, end, n int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.received += n
-	err := s.advance(piece, min(n, piece.length()))
+	err := s.advance(piece, s.hold(piece, n))
 	if err == errComplete && piece[1] == end {
 		return nil
 	}
@@ -300,7 +332,7 @@ func (s *scheduler) countFirst(piece *span, n int64) error {
 	for {
 		m := min(n, piece.length())
 		n -= m
-		err := s.advance(piece, m)
+		err := s.advance(piece, s.hold(piece, m))
 		s.first = piece[0]
 		if err != errComplete {
 			return err
@@ -431,16 +463,28 @@ func (t *transfer) copyRest(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		end := piece[1]
+		end, held := piece[1], int64(0)
 		out := &sink{w: w, skip: piece[0] - pos, left: -1, counter: countFunc(func(n int64) error {
-			piece[0] += n
-			return t.count(n)
+			if n == piece.length() && end == t.want { // as in scheduler.hold
+				held = 1
+			}
+			piece[0] += n - held
+			return t.count(n - held)
 		})}
-		_, err = io.Copy(out, io.LimitReader(resp.Body, end-pos))
+		source := io.LimitReader(resp.Body, end-pos)
+		if end == t.want {
+			source = resp.Body
+		}
+		_, err = io.Copy(out, source)
 		w.Close()
 		switch {
 		case out.err != nil:
 			return out.err
+		case err == nil && held > 0:
+			piece[0]++
+			err = t.count(1)
+		case held > 0 && fetch.CodeOf(err) == fetch.ErrProtocol:
+			return &lastError{err}
 		case err == nil && piece.length() > 0:
 			err = truncated("%d bytes are missing", piece.length())
 		}

@@ -125,6 +125,64 @@ func TestSegmentsResume(t *testing.T) {
 	}
 }
 
+// The content is complete only if the response with its last byte ends as it should, whether that is the
+// first response, a range, or the whole resource after the ranges failed. Nothing is saved before.
+func TestSegmentsEndIsConfirmed(t *testing.T) {
+	t.Parallel()
+	content := pattern(4<<20+7, 1)
+	busy := &fetch.Error{Code: fetch.ErrBusy}
+	malformed := &fetch.Error{Code: fetch.ErrProtocol}
+	for name, tt := range map[string]struct {
+		first, ranges reply
+	}{
+		"of the first response":         {ranges: reply{err: busy}},
+		"of the last range":             {first: reply{cut: 1000}},
+		"of the whole after the ranges": {first: reply{cut: 1000}, ranges: reply{err: malformed}},
+	} {
+		for _, tail := range []*fetch.Error{
+			{Code: fetch.ErrTruncated, Retry: true}, {Code: fetch.ErrChanged, Retry: true}, {Code: fetch.ErrServer},
+			{Code: fetch.ErrProtocol, Retry: true},
+		} {
+			for _, always := range []bool{true, false} {
+				t.Run(fmt.Sprint(name, " ", tail.Code, " always ", always), func(t *testing.T) {
+					t.Parallel()
+					dir := t.TempDir()
+					synctest.Test(t, func(t *testing.T) {
+						l := newLiar(content)
+						n, failed := 0, 0
+						l.reply = func(req *fetch.Request) reply {
+							r := tt.ranges
+							if n++; n == 1 {
+								r = tt.first
+							} else if req.Range.IsZero() {
+								r = reply{}
+							}
+							if reachesEnd := req.Range.IsZero() || req.Range.Offset+req.Range.Length == int64(len(content)); reachesEnd &&
+								r.err == nil && r.cut == 0 && (always || failed == 0) {
+								failed++
+								r.tail = tail
+							}
+							return r
+						}
+						l.wait = synctest.Wait
+						_, err := l.downloader(t, dir).Get(t.Context(), liarURL, "", &download.Options{Segments: 4, Retry: retry.Policy{Tries: 3}})
+						have := contents(t, dir)
+						saved, ok := have["file.bin"]
+						switch {
+						case err == nil && (always || saved != string(content)), err != nil && ok:
+							t.Errorf("%v, and files %q", err, names(have))
+						case err != nil && always && fetch.CodeOf(err) != tail.Code && !errors.Is(err, fetch.ErrBusy):
+							t.Errorf("%v, want %v", err, tail.Code)
+						case len(l.requests()) > 20:
+							t.Errorf("%d requests", len(l.requests()))
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
 // If the end of the last range shows that the server ignores offsets, no byte of a range is used, also
 // not of those in a partial file.
 func TestSegmentsWithIgnoredOffsets(t *testing.T) {

@@ -26,7 +26,7 @@ var ceilings = map[string]ceiling{
 	"fetch":                  {22830, 289},
 	"fetch/driver":           {2250, 44},
 	"fetch/uri":              {3100, 40},
-	"fetch/download":         {6250, 31},
+	"fetch/download":         {6280, 31},
 	"internal":               {11500, 0},
 	"queue":                  {11150, 76},
 	"queue/cmd/urlget-queue": {4000, 0},
