@@ -22,7 +22,7 @@ var ceilings = map[string]ceiling{
 	"serve":                  {7150, 11},
 	"archive":                {10620, 69},
 	"crawl":                  {7800, 56},
-	"protocols":              {40900, 142},
+	"protocols":              {40950, 142},
 	"fetch":                  {22830, 289},
 	"fetch/driver":           {2250, 44},
 	"fetch/uri":              {3100, 40},

@@ -46,11 +46,23 @@ func (d *opener) file(l *lease, t *target, at node) (*fetch.Response, error) {
 	}
 	r := &reads{lease: l, handle: at.handle, size: maxData}
 	if meta.Size == 0 {
-		return &fetch.Response{Meta: meta, URL: t.url, Body: fetch.NoBody}, r.checkEmpty(&meta)
+		return &fetch.Response{Meta: meta, URL: t.url, Body: fetch.NoBody}, r.checkEnd(meta.Range.Offset)
+	}
+	end := meta.Range.Offset + meta.Size
+	complete := func() error {
+		if r.atEnd || end < meta.Total {
+			return nil
+		}
+		err := r.checkEnd(end)
+		if fetch.CodeOf(err) != fetch.ErrChanged { // all bytes have arrived
+			err = nil
+		}
+		return err
 	}
 	b := remotefile.NewBody(remotefile.Reads[uint32]{MinWindow: firstWindow, MaxWindow: lastWindow,
 		Size: maxData,
-		Send: r.send, Flush: l.flush, Receive: r.receive, Release: r.release, Lost: remotefile.IsCut}, &meta)
+		Send: r.send, Flush: l.flush, Receive: r.receive, Release: r.release,
+		Complete: complete, Lost: remotefile.IsCut}, &meta)
 	if err := b.First(); err != nil { // fails if the file may not be read
 		return nil, err
 	}
@@ -77,15 +89,16 @@ type reads struct {
 	handle string
 	size   int    // count of the next READ: at most maxData, less if the server returned less
 	reply  *reply // holds the data that the reader uses; nil if none
+	atEnd  bool   // the last data ended where the file ends, as the server said
 }
 
-// checkEmpty reads at the end of the file to check that the file may be read.
-func (r *reads) checkEmpty(meta *fetch.Meta) error {
-	xid, requested, _ := r.send(meta.Range.Offset, 1, false)
+// checkEnd reads at the end of the file to check that the file may be read and has not grown.
+func (r *reads) checkEnd(end int64) error {
+	xid, requested, _ := r.send(end, 1, false)
 	data, err := r.data(xid, requested)
 	r.release()
-	if err == nil && meta.Range.Offset == 0 && len(data.Bytes) > 0 {
-		err = fetch.ErrChanged.Retryf("the file is no longer empty")
+	if err == nil && len(data.Bytes) > 0 {
+		err = remotefile.Grown(end)
 	}
 	return err
 }
@@ -98,6 +111,7 @@ func (r *reads) send(offset int64, size int, _ bool) (xid uint32, requested int,
 func (r *reads) receive(xid uint32, requested int) ([]byte, error) {
 	data, err := r.data(xid, requested)
 	n := len(data.Bytes)
+	r.atEnd = data.EOF
 	switch {
 	case err != nil:
 		return nil, err

@@ -295,6 +295,54 @@ func TestResumeNeedsTheSameFile(t *testing.T) {
 	}
 }
 
+// A grownFS states a size for the file "grown" that is smaller than the file.
+type grownFS struct {
+	fstest.MapFS
+	size int64
+}
+
+func (g grownFS) Lstat(name string) (fs.FileInfo, error) {
+	info, err := g.MapFS.Lstat(name)
+	if name == "grown" {
+		info = grownInfo{info, g.size}
+	}
+	return info, err
+}
+
+type grownInfo struct {
+	fs.FileInfo
+	size int64
+}
+
+func (i grownInfo) Size() int64 { return i.size }
+
+func TestAFileThatIsLongerThanItsSizeHasChanged(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int64{0, 1, 1000, 1 << 20, int64(len(large)) - 1, int64(len(large))} {
+		s := nfsd.Start(t, nfsd.Options{Tree: grownFS{fstest.MapFS{"grown": {Data: large, Mode: 0o644}}, size}})
+		c := client(t, Options{}, nil)
+		want := fetch.ErrChanged
+		if size == int64(len(large)) {
+			want = ""
+		}
+		for _, part := range []fetch.Range{{}, {Offset: size / 2}, {Length: size / 2}} {
+			n, want := size-part.Offset, want
+			if part.Length > 0 { // a part that ends earlier does not show it
+				n, want = part.Length, ""
+			}
+			resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/grown"), Range: part})
+			var got []byte
+			if err == nil {
+				got, err = io.ReadAll(resp.Body)
+				resp.Body.Close()
+			}
+			if fetch.CodeOf(err) != want || int64(len(got)) != n {
+				t.Errorf("%+v of %d bytes: %d bytes, %v, want class %q", part, size, len(got), err, want)
+			}
+		}
+	}
+}
+
 func TestTruncationIsDetected(t *testing.T) {
 	t.Parallel()
 	s := nfsd.Start(t, nfsd.Options{Tree: tree()})

@@ -168,8 +168,7 @@ func (r *reads) complete() error {
 		more := err == nil && len(data) > 0
 		r.release()
 		if more {
-			return fetch.ErrChanged.Retryf(
-				"the file is longer than its size of %d bytes: it grew while it was read", r.end)
+			return remotefile.Grown(r.end)
 		}
 	}
 	if r.closeSent != nil {

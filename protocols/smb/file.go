@@ -39,7 +39,12 @@ func (d *opener) file(l lease, t *target, f *file) (*fetch.Response, error) {
 	b := remotefile.NewBody(remotefile.Reads[uint64]{MinWindow: minWindow, MaxWindow: maxWindow,
 		Size: int(l.Conn.readSize),
 		Send: r.send, Receive: r.receive, Release: r.release,
-		Complete: func() error { return l.Conn.close(f) }}, &meta)
+		Complete: func() error {
+			if meta.Range.Offset+meta.Size < meta.Total {
+				return l.Conn.close(f)
+			}
+			return l.Conn.closeRead(f)
+		}}, &meta)
 	if err := b.Fill(); err != nil {
 		return nil, err
 	}

@@ -288,6 +288,20 @@ func (s *session) open(path string, content bool) (*file, error) {
 }
 
 func (s *session) close(f *file) error {
-	_, _, err := s.roundTrip(smb2.Close, 0, &smb2.CloseRequest{FileID: f.FileID}, nil, &smb2.CloseResponse{})
+	_, err := s.closeFile(f, 0)
 	return err
+}
+
+// closeRead closes a file that was read to its end, and returns an error if it has grown.
+func (s *session) closeRead(f *file) error {
+	r, err := s.closeFile(f, smb2.CloseWithAttributes)
+	if err == nil && r.Flags&smb2.CloseWithAttributes != 0 && r.EndOfFile > f.EndOfFile {
+		err = remotefile.Grown(int64(f.EndOfFile))
+	}
+	return err
+}
+
+func (s *session) closeFile(f *file, flags uint16) (r smb2.CloseResponse, err error) {
+	_, _, err = s.roundTrip(smb2.Close, 0, &smb2.CloseRequest{Flags: flags, FileID: f.FileID}, nil, &r)
+	return r, err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,6 +25,52 @@ var tree = fstest.MapFS{"dir/file.txt": {Data: []byte("content")}}
 
 func get(t *testing.T, o *fetch.Options, url string) (string, error) {
 	return drive.Get(t, drive.Client(t, o, Load), url)
+}
+
+// A grownFS states a size for its files that is smaller than they are.
+type grownFS struct {
+	fstest.MapFS
+	size int64
+}
+
+func (g grownFS) Stat(name string) (fs.FileInfo, error) {
+	info, err := g.MapFS.Stat(name)
+	return grownInfo{info, g.size}, err
+}
+
+type grownInfo struct {
+	fs.FileInfo
+	size int64
+}
+
+func (i grownInfo) Size() int64 { return i.size }
+
+func TestAFileThatIsLongerThanItsSizeHasChanged(t *testing.T) {
+	t.Parallel()
+	content := strings.Repeat("0123456789", 300_000)
+	for _, size := range []int64{0, 1, 1000, 1 << 20, int64(len(content)) - 1, int64(len(content))} {
+		s := smbd.Start(t, smbd.Options{Tree: grownFS{fstest.MapFS{"grown": {Data: []byte(content)}}, size}, Guests: true})
+		c := drive.Client(t, nil, Load)
+		want := fetch.ErrChanged
+		if size == int64(len(content)) {
+			want = ""
+		}
+		for _, part := range []fetch.Range{{}, {Offset: size / 2}, {Length: size / 2}} {
+			n, want := size-part.Offset, want
+			if part.Length > 0 { // a part that ends earlier does not show it
+				n, want = part.Length, ""
+			}
+			resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("smb://guest@" + s.Addr + "/share/grown"), Range: part})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if fetch.CodeOf(err) != want || int64(len(got)) != n {
+				t.Errorf("%+v of %d bytes: %d bytes, %v, want class %q", part, size, len(got), err, want)
+			}
+		}
+	}
 }
 
 func TestLogins(t *testing.T) {

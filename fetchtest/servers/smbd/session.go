@@ -176,8 +176,13 @@ func (x *session) handle(h smb2.Header, msg []byte) error {
 	case *smb2.CreateRequest:
 		return x.create(h, name, r.DesiredAccess)
 	case *smb2.CloseRequest:
+		f := x.handles[r.FileID]
 		delete(x.handles, r.FileID)
-		return x.reply(h, smb2.StatusSuccess, &smb2.CloseResponse{}, nil)
+		closed := &smb2.CloseResponse{Flags: r.Flags}
+		if f != nil && r.Flags&smb2.CloseWithAttributes != 0 {
+			closed.EndOfFile = uint64(len(f.content))
+		}
+		return x.reply(h, smb2.StatusSuccess, closed, nil)
 	case *smb2.ReadRequest:
 		return x.read(h, x.handles[r.FileID], r.Offset, r.Length)
 	case *smb2.QueryDirectoryRequest:

@@ -340,6 +340,9 @@ type CloseRequest struct {
 
 func (*CloseRequest) structureSize() uint16 { return 24 }
 
+// CloseWithAttributes is the flag of CLOSE that asks for the attributes of the file.
+const CloseWithAttributes = 1
+
 // A CloseResponse has the file attributes if the request asks for them (section 2.2.16).
 type CloseResponse struct {
 	Flags                                                   uint16

@@ -202,6 +202,12 @@ func (b *Body[R]) wrapError(err error) error {
 	return err
 }
 
+// Grown returns the error for a file with bytes beyond its size. They may be the rest of what was read.
+func Grown(size int64) error {
+	return fetch.ErrChanged.Retryf("the file is longer than its size of %d bytes: it grew while it was read",
+		size)
+}
+
 func (b *Body[R]) state() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
