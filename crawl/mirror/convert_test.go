@@ -128,3 +128,21 @@ func TestConvertSVG(t *testing.T) {
 	compare(t, "a picture", files(t, dir), map[string]string{"index.html": `<img src="d/a.svg">`, "i?v=1": "i",
 		"d/a.svg": `<svg viewBox="0 0 9 9"><image preserveAspectRatio="none" href="../i%3Fv=1" /><use href="#a" /></svg>`})
 }
+
+// TestOriginalsAndQueries mirrors pages whose queries end as the names of originals and of partial files do.
+func TestOriginalsAndQueries(t *testing.T) {
+	t.Parallel()
+	site, _ := pages(t, map[string]string{"/": `<a href="x?f">f</a><a href="x?f.orig">o</a><a href="x?f.part">p</a>`,
+		"/x?f": `<a href="/">f</a>`, "/x?f.orig": `<a href="/">o</a>`, "/x?f.part": "part"})
+	dir := t.TempDir()
+	opts := noHost()
+	opts.Convert, opts.Originals = true, true
+	for range 2 {
+		run(t, dir, site.URL+"/", opts)
+		got := files(t, dir)
+		delete(got, "index.html")
+		delete(got, "index.html.orig")
+		compare(t, "pages", got, map[string]string{"x?f": `<a href="index.html">f</a>`, "x?f.orig": `<a href="/">f</a>`,
+			"x?f%2Eorig": `<a href="index.html">o</a>`, "x?f%2Eorig.orig": `<a href="/">o</a>`, "x?f%2Epart": "part", "x?f%2Epart.orig": "part"})
+	}
+}

@@ -74,13 +74,18 @@ func (m *mirror) addFragment(to uri.URI, fragment string, from uri.URI) error {
 	return err
 }
 
-// redirectsToFragment records the fragment that a redirect names, and reports whether it names one.
-func (m *mirror) redirectsToFragment(p *crawl.Page) bool {
+// redirectFragment returns the fragment that a redirect names, after a "#", or "". A spider records it.
+func (m *mirror) redirectFragment(p *crawl.Page) string {
 	fragment, ok := p.Target.Fragment()
-	if ok && m.Spider && len(fragment) <= maxFragment {
+	switch {
+	case !ok:
+		return ""
+	case len(fragment) > maxFragment:
+		return "#"
+	case m.Spider:
 		m.addFragment(p.Target, fragment, p.URL) // a failure of the state ends the crawl later
 	}
-	return ok
+	return "#" + fragment
 }
 
 const maxFragmentBatch = 10_000
@@ -129,16 +134,10 @@ func (m *mirror) hasAnchor(key, fragment string) (bool, error) {
 
 // pageWithAnchors follows the redirects of a URL, and returns the key of the page if its anchors are known.
 func (m *mirror) pageWithAnchors(key string) (string, bool) {
-	for range 20 { // limit of redirects
-		u, err := uri.Parse(key)
-		if err != nil {
-			return "", false
-		}
-		v, now := m.memoOf(u)
-		if !now || v.To == "" || v.ToFragment {
-			return key, now && v.To == "" && v.Anchors
-		}
-		key = v.To
+	u, err := uri.Parse(key)
+	if err != nil {
+		return "", false
 	}
-	return "", false
+	final, v, fragment, ok := m.followRedirects(u)
+	return final.Key(), !ok || fragment == "" && v.Anchors
 }

@@ -162,7 +162,7 @@ func webNames(u uri.URI, index string, distinct bool) []string {
 	}
 	if query, ok := u.Query(); ok {
 		query = strings.ReplaceAll(strings.ReplaceAll(query, "%25", "%2525"), "%2F", "%252F")
-		*last = shorten(*last + "?" + strings.ReplaceAll(escapeBytes(query), "/", "%2F"))
+		*last = shorten(withoutReserved(*last + "?" + strings.ReplaceAll(escapeBytes(query), "/", "%2F")))
 	}
 	return names
 }
@@ -240,14 +240,20 @@ func escapeName(name, more string) string {
 		return s
 	case s == ".", s == "..", strings.HasPrefix(lower, stateDir):
 		s = "%2E" + s[1:] // the names of state files are reserved
-	case download.IsPartialName(s), strings.HasSuffix(lower, backup):
-		i := strings.LastIndexByte(s, '.') // suffixes of partial files and of originals are reserved
-		s = s[:i] + "%2E" + s[i+1:]
 	case runtime.GOOS == "windows" && s[0] != '.' && s[0] != '-' && s[0] != '_' &&
 		strings.HasPrefix(fetch.SafeName(s), "_"):
 		s = fmt.Sprintf("%%%02X", s[0]) + s[1:] // the name of a device
 	}
-	return shorten(s)
+	return shorten(withoutReserved(s))
+}
+
+// withoutReserved changes a name with the suffix of a partial file or of an original.
+func withoutReserved(name string) string {
+	if !download.IsPartialName(name) && !strings.HasSuffix(strings.ToLower(name), backup) {
+		return name
+	}
+	i := strings.LastIndexByte(name, '.')
+	return name[:i] + "%2E" + name[i+1:]
 }
 
 // isPlain reports whether a name has only characters that no system forbids.

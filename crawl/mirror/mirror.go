@@ -203,8 +203,8 @@ type memo struct {
 	Requested time.Time  `json:"asked,omitzero"`
 	Page      bool       `json:"page,omitempty"` // it may be converted
 	To        string     `json:"to,omitempty"`   // the key of a redirect's target
-	// ToFragment is true if the redirect names a fragment, which replaces that of a link.
-	ToFragment bool `json:"toFragment,omitempty"`
+	// ToFragment is the fragment that the redirect names, after a "#", or "". It replaces that of a link.
+	ToFragment string `json:"to#,omitempty"`
 	// Anchors is true if the state has all anchors of the page.
 	Anchors bool   `json:"anchors,omitempty"`
 	Final   string `json:"final,omitempty"` // the base URL of links

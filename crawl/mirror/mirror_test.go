@@ -527,7 +527,8 @@ func TestPathIsInjective(t *testing.T) {
 		"http://h/", "http://h/index.html", "http://h/a", "http://h/a/", "http://h/a/index.html", "http://h/a//b", "http://h/a/b", "http://h/a%2Fb",
 		"http://h/a%252Fb", "http://h/a?b", "http://h/a%3Fb", "http://h/a?b/c", "http://h/a?b%2Fc", "http://h/a?b%252Fc", "http://h/a?b%26c", "http://h/a?b&c", "http://h/a?",
 		"http://h/a%3Bb", "http://h/a;b", "http://h/%252541", "http://h/%2541", "http://h/A", "http://h/a%FF", "http://h/a%25FF", "http://h/%00",
-		"http://h/.a", "http://h/%252Ea", "http://h/x.part", "http://h/x%252Epart", "http://h:8080/", "http://h2b8080/", "http://h/con", "http://h/%25636fn",
+		"http://h/.a", "http://h/%252Ea", "http://h/x.part", "http://h/x%252Epart", "http://h/x?y.part",
+		"http://h/x?y%252Epart", "http://h/x?y.part.json", "http://h/x?y.PART.new", "http://h/x?y.orig", "http://h/x.orig", "http://h:8080/", "http://h2b8080/", "http://h/con", "http://h/%25636fn",
 		"http://h/" + strings.Repeat("a", 300), "http://h/" + strings.Repeat("a", 301), "http://h/%C3%A9", "http://h/e%CC%81",
 		"gopher://g/", "gopher://g/1/a", "gopher://g/0/b", "gopher://g/0b", "gopher://g/1/b", "gopher://g/0/gophermap",
 		"wais://h/db/TEXT/9/3=0%209%20%2Fa%2Fx.txt;", "wais://h/db/TEXT/9/3=9%2018%20%2Fa%2Fx.txt;", "prospero://p//a;n=1", "prospero://p//a",
@@ -542,6 +543,9 @@ func TestPathIsInjective(t *testing.T) {
 		seen[p] = text
 		if err := download.CheckName(p); err != nil {
 			t.Errorf("%s: %v", text, err)
+		}
+		if download.IsPartialName(p) || strings.HasSuffix(p, ".orig") {
+			t.Errorf("%s: %s is the name of a partial file or of an original", text, p)
 		}
 	}
 	for text, want := range map[string]string{

@@ -23,7 +23,7 @@ func (m *mirror) visit(ctx context.Context, p *crawl.Page) error {
 	}
 	if errors.Is(err, crawl.ErrElsewhere) {
 		v.Outcome, v.Path = job.Skipped, ""
-		p.Memo = memo{To: p.Target.Key(), ToFragment: m.redirectsToFragment(p)}.bytes()
+		p.Memo = memo{To: p.Target.Key(), ToFragment: m.redirectFragment(p)}.bytes()
 		if e, ok := errors.AsType[*fetch.Error](err); ok {
 			v.Status = e.Reply.Code
 		}
