@@ -131,23 +131,27 @@ func (m *mirror) rewrite(w io.Writer, r io.Reader, base uri.URI, v memo) error {
 	return err
 }
 
-// target returns the path of the file saved for u, or "" if there is none.
-func (m *mirror) target(u uri.URI) string {
-	for range 5 { // limit of redirects
+// maxHops limits the redirects of a link that are followed in the state, unless the crawl allows more.
+const maxHops = 100
+
+// followRedirects returns the page that a URL led to in this run, its memo, and the fragment that the last
+// redirect with one names, after a "#". It returns false if there is no such page.
+func (m *mirror) followRedirects(u uri.URI) (final uri.URI, v memo, fragment string, ok bool) {
+	for range max(maxHops, m.Crawl.MaxRedirects) {
 		v, now := m.memoOf(u)
 		if !now && (v.ErrorRun == 0 || v.ErrorRun != m.state.Number()) {
-			return ""
+			break
 		}
 		if v.To == "" {
-			return v.Path
+			return u, v, fragment, true
 		}
 		next, err := uri.Parse(v.To)
 		if err != nil {
-			return ""
+			break
 		}
-		u = next
+		u, fragment = next, cmp.Or(v.ToFragment, fragment)
 	}
-	return ""
+	return u, memo{}, "", false
 }
 
 // reference returns the new text of a link in the file name: a relative path or the complete URL.
@@ -166,8 +170,8 @@ func (m *mirror) reference(base uri.URI, name string, e fetch.Entry) (string, bo
 		}
 		return escapePath(path.Base(name)), true
 	}
-	if to := m.target(e.URL); to != "" {
-		return escapePath(relative(name, to)) + fragment, true
+	if _, v, named, ok := m.followRedirects(e.URL); ok && v.Path != "" {
+		return escapePath(relative(name, v.Path)) + cmp.Or(named, fragment), true
 	}
 	return e.URL.String(), true
 }

@@ -120,24 +120,15 @@ func (m *mirror) checkFragments() error {
 
 // hasAnchor returns true if the anchors of the page are not known.
 func (m *mirror) hasAnchor(key, fragment string) (bool, error) {
-	page, ok := m.pageWithAnchors(key)
-	if !ok {
+	u, err := uri.Parse(key)
+	page, v, named, ok := m.followRedirects(u)
+	if err != nil || !ok || named != "" || !v.Anchors {
 		return true, nil
 	}
 	for _, anchor := range links.AnchorsOf(fragment) {
-		if _, found, err := m.state.Owner(anchorID(page, anchor)); found || err != nil {
+		if _, found, err := m.state.Owner(anchorID(page.Key(), anchor)); found || err != nil {
 			return true, err
 		}
 	}
 	return false, nil
-}
-
-// pageWithAnchors follows the redirects of a URL, and returns the key of the page if its anchors are known.
-func (m *mirror) pageWithAnchors(key string) (string, bool) {
-	u, err := uri.Parse(key)
-	if err != nil {
-		return "", false
-	}
-	final, v, fragment, ok := m.followRedirects(u)
-	return final.Key(), !ok || fragment == "" && v.Anchors
 }

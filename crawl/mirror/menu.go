@@ -36,7 +36,8 @@ func (m *mirror) itemTarget(item uri.Gopher) string {
 	if err != nil {
 		return ""
 	}
-	return m.target(u.WithoutPort(70))
+	_, v, _, _ := m.followRedirects(u.WithoutPort(70))
+	return v.Path
 }
 
 func (m *mirror) menuLine(line string, base uri.URI, name string) string {

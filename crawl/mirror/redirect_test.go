@@ -1,6 +1,7 @@
 package mirror_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -50,5 +51,26 @@ func TestRedirectsInMirror(t *testing.T) {
 	}
 	if log := ftp.Log(); len(log) > 0 || left[strings.TrimSuffix(ftp.URL, "/")+"/a.txt"] != crawl.OtherScheme {
 		t.Errorf("FTP server received %q; unfollowed %v", log, left)
+	}
+}
+
+// TestConvertedLinksThroughRedirects converts links to pages that redirect many times or name a part of
+// their target. They lead to the file, and to the part that a browser shows.
+func TestConvertedLinksThroughRedirects(t *testing.T) {
+	t.Parallel()
+	texts := map[string]string{"/": `<a href=/r1>1</a><a href="/r1#a">2</a><a href=/part>3</a><a href="/part#a">4</a><a href=/top#a>5</a>`,
+		"/part": "->/r2#b", "/top": "->/part", "/end": "<p id=a>", "/r9": "->/end"}
+	for i := range 8 {
+		texts[fmt.Sprintf("/r%d", i+1)] = fmt.Sprintf("->/r%d", i+2)
+	}
+	site, _ := pages(t, texts)
+	dir, opts := t.TempDir(), noHost()
+	opts.Convert = true
+	for range 2 {
+		if events, r := run(t, dir, site.URL+"/", opts); r.Failed > 0 {
+			t.Errorf("%q", events)
+		}
+		compare(t, "mirror", files(t, dir), map[string]string{"end": "<p id=a>",
+			"index.html": `<a href="end">1</a><a href="end#a">2</a><a href="end#b">3</a><a href="end#b">4</a><a href="end#b">5</a>`})
 	}
 }
