@@ -123,7 +123,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, a address, resp *
 			label = "utf-8"
 		}
 		rewrite = func(w io.Writer, r io.Reader) error {
-			return links.RewriteCSS(w, decodeText(r, resp.ContentType), a.url, s.convert(a))
+			return links.RewriteCSS(w, r, resp.ContentType, a.url, s.convert(a))
 		}
 	case !isServedUnchanged(kind):
 		kind = "text/plain" // prevents scripts and plugins

@@ -123,7 +123,7 @@ func (m *mirror) rewrite(w io.Writer, r io.Reader, base uri.URI, v memo) error {
 	case m.d.Client.Traits(base).Menus:
 		return m.rewriteMenu(w, r, base, v.Path)
 	case mediaType == "text/css":
-		return links.RewriteCSS(w, r, base, convert)
+		return links.RewriteCSS(w, r, v.Type, base, convert)
 	case mediaType == "text/html", mediaType == "application/xhtml+xml", mediaType == "image/svg+xml":
 		return links.RewriteHTML(w, r, v.Type, base, convert)
 	}

@@ -6,9 +6,13 @@ import (
 	"iter"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tdewolff/parse/v2"
 	"github.com/tdewolff/parse/v2/css"
+	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
@@ -20,9 +24,9 @@ const maxCSS = 16 << 20
 // styleSheet reads a style sheet and yields its references: those of url() with relation "css", and
 // those of @import with relation "stylesheet". A style sheet of more than 16 MiB is an error of class
 // ErrTooLarge.
-func styleSheet(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
+func styleSheet(r io.Reader, contentType string, base uri.URI) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
-		text, err := readCSS(r, base)
+		text, _, err := readCSS(r, contentType, base)
 		if err != nil {
 			yield(fetch.Entry{}, err)
 			return
@@ -35,12 +39,41 @@ func styleSheet(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
 	}
 }
 
-func readCSS(r io.Reader, base uri.URI) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, maxCSS+1))
+// readCSS reads a style sheet. It reports whether it converted it to UTF-8.
+func readCSS(r io.Reader, contentType string, base uri.URI) (text []byte, converted bool, err error) {
+	text, err = io.ReadAll(io.LimitReader(r, maxCSS+1))
 	if err == nil && len(text) > maxCSS {
 		err = tooLong("a style sheet", maxCSS, base)
 	}
-	return text, err
+	if enc := cssEncoding(text, labelOf(contentType)); err == nil && enc != nil {
+		if decoded, failed := enc.NewDecoder().Bytes(text); failed == nil {
+			return decoded, true, nil
+		}
+	}
+	return text, false, err
+}
+
+// cssEncoding returns the encoding of a style sheet with the charset label in its content type, or nil for
+// UTF-8 (CSS Syntax Level 3, section 3.2). If it declares none and is not UTF-8, windows-1252 is a guess.
+func cssEncoding(text []byte, label string) encoding.Encoding {
+	if enc := wide(text, label); enc != nil {
+		return enc
+	}
+	if isASCII(text) || bytes.HasPrefix(text, []byte("\xef\xbb\xbf")) {
+		return nil
+	}
+	enc, name := charset.Lookup(label)
+	if declared, ok := bytes.CutPrefix(text, []byte(`@charset "`)); ok && enc == nil {
+		declared, _, _ = bytes.Cut(declared[:min(len(declared), sniffed)], []byte(`";`))
+		enc, name = charset.Lookup(string(declared))
+	}
+	switch {
+	case enc == nil && !utf8.Valid(text):
+		return charmap.Windows1252
+	case name == "utf-8", name == "replacement", strings.HasPrefix(name, "utf-16"):
+		return nil
+	}
+	return enc
 }
 
 // cssSpans returns the references in a style sheet or in the value of a style attribute. It omits

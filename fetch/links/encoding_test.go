@@ -65,3 +65,39 @@ func TestEncodingOfPages(t *testing.T) {
 		}
 	}
 }
+
+// References in style sheets are in UTF-8, whatever the encoding of the style sheet. A converted copy is
+// in UTF-8 and says so.
+func TestEncodingOfStyleSheets(t *testing.T) {
+	t.Parallel()
+	const sheet, copied, want = `a{b:url(é.png)}/*é*/`, "\ufeffa{b:url(x)}/*é*/", "http://h.example/dir/%C3%A9.png"
+	latin1, wide := strings.ReplaceAll(sheet, "é", "\xe9"), ""
+	for _, c := range sheet {
+		wide += string([]byte{byte(c), byte(c >> 8)})
+	}
+	const declared = `@charset "iso-8859-1";`
+	for _, tt := range []struct{ name, contentType, css, copied string }{
+		{"the content type", "text/css; charset=iso-8859-1", latin1, copied},
+		{"the content type goes first", "text/css; charset=utf-8", declared + sheet, declared + copied[3:]},
+		{"@charset", "text/css", declared + latin1, "\ufeff" + declared + copied[3:]},
+		{"@charset of UTF-16 is UTF-8", "text/css", `@charset "utf-16";` + sheet, `@charset "utf-16";` + copied[3:]},
+		{"a byte order mark goes first", "text/css; charset=iso-8859-1", "\ufeff" + sheet, copied},
+		{"UTF-16", "text/css", "\xff\xfe" + wide, copied},
+		{"UTF-16 without a mark", "text/css; charset=utf-16le", wide, copied},
+		{"no declaration", "text/css", sheet, copied[3:]},
+		{"no declaration, but not UTF-8", "text/css", latin1, copied},
+		{"an unknown charset", "text/css; charset=x-none", sheet, copied[3:]},
+	} {
+		seq, _ := links.Read(strings.NewReader(tt.css), tt.contentType, base)
+		if got := collect(seq); !slices.Equal(got, []string{"css " + want}) {
+			t.Errorf("%s: %q, want %s", tt.name, got, want)
+		}
+		var b strings.Builder
+		err := links.RewriteCSS(&b, strings.NewReader(tt.css), tt.contentType, base, func(e fetch.Entry) (string, bool) {
+			return "x", e.URL.String() == want
+		})
+		if err != nil || b.String() != tt.copied {
+			t.Errorf("%s: copied as %q, %v, want %q", tt.name, b.String(), err, tt.copied)
+		}
+	}
+}

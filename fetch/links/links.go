@@ -68,7 +68,7 @@ func read(
 	case svgImage:
 		return readHTML(r, contentType, base, nil, false), true
 	case cssStyles:
-		return styleSheet(r, base), true
+		return styleSheet(r, contentType, base), true
 	case webManifest:
 		return readManifest(r, base), true
 	case javaScript:

@@ -344,11 +344,11 @@ func TestCSS(t *testing.T) {
 		{`p { x: url(open`, []string{"css http://h.example/dir/open"}},
 	}
 	for _, tt := range tests {
-		if got := collect(links.CSS(strings.NewReader(tt.css), base)); !slices.Equal(got, tt.want) {
+		if got := collect(links.CSS(strings.NewReader(tt.css), "text/css", base)); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %q, want %q", tt.css, got, tt.want)
 		}
 	}
-	if got := collect(links.CSS(endless{}, base)); !slices.Equal(got, []string{"error larger than the limit"}) {
+	if got := collect(links.CSS(endless{}, "text/css", base)); !slices.Equal(got, []string{"error larger than the limit"}) {
 		t.Errorf("a sheet without end: %q", got)
 	}
 }
@@ -492,7 +492,7 @@ func TestRewriteHTML(t *testing.T) {
 		t.Errorf("UTF-16: %q, %v", wide.String(), err)
 	}
 	var sheet strings.Builder
-	if err := links.RewriteCSS(&sheet, strings.NewReader(`@import "a"; p { x: url( b ) url(http://other/) }`), base, convert); err != nil ||
+	if err := links.RewriteCSS(&sheet, strings.NewReader(`@import "a"; p { x: url( b ) url(http://other/) }`), "text/css", base, convert); err != nil ||
 		sheet.String() != `@import "local/a&"; p { x: url( local/b& ) url(http://other/) }` {
 		t.Errorf("CSS: %q, %v", sheet.String(), err)
 	}

@@ -253,12 +253,19 @@ var escapeText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 var escapeAttr = strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;")
 
-// RewriteCSS is [RewriteHTML] for a style sheet.
-func RewriteCSS(w io.Writer, r io.Reader, base uri.URI, convert func(fetch.Entry) (string, bool)) error {
-	text, err := readCSS(r, base)
-	if err == nil {
-		_, err = w.Write(rewriteCSS(text, base, convert))
+// RewriteCSS is [RewriteHTML] for a style sheet. If it is not in UTF-8, the copy is, and begins with a byte
+// order mark.
+func RewriteCSS(w io.Writer, r io.Reader, contentType string, base uri.URI,
+	convert func(fetch.Entry) (string, bool)) error {
+	text, converted, err := readCSS(r, contentType, base)
+	if err != nil {
+		return err
 	}
+	text = rewriteCSS(text, base, convert)
+	if mark := []byte("\ufeff"); converted && !bytes.HasPrefix(text, mark) {
+		text = append(mark, text...)
+	}
+	_, err = w.Write(text)
 	return err
 }
 
