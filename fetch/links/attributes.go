@@ -75,7 +75,7 @@ func spansOf(list []span, name string, attrs []attribute) []span {
 		case "poster", "lowsrc", "dynsrc":
 			whole.rel = "img"
 		case "xlink:href":
-			if source(name) == "href" {
+			if source(name) == "href" || name == "script" {
 				whole.rel = name
 			} else if name == "a" {
 				whole.rel = "a"
@@ -144,6 +144,8 @@ func relation(name, key string, attrs []attribute) (rel string, typed bool) {
 		return linkRelation(words), true
 	case name == "image" && key == "src": // HTML reads <image> as <img>
 		return "img", true
+	case name == "script" && key == "href": // in SVG
+		return name, true
 	case source(name) == key:
 		return name, name != "input" // the type of an input is that of the field
 	}

@@ -22,7 +22,7 @@ func declaration(start []byte, contentType string) string {
 		return ""
 	case strings.HasPrefix(name, "utf-16"):
 		return "\ufeff"
-	case isXML && (name == "utf-8" || bytes.HasPrefix(start, []byte("<?xml"))):
+	case isXML && (name == "utf-8" || isDeclared(start)):
 		return ""
 	case isXML:
 		return `<?xml version="1.0" encoding="` + name + `"?>`

@@ -84,6 +84,7 @@ func cssSpans(text []byte) (list []span) {
 	}
 	lexer := css.NewLexer(parse.NewInputBytes(append(text[:len(text):len(text)], 0)[:len(text)]))
 	importing, image := false, 0 // in an @import; how deep in an image-set()
+	naming := false              // in a rule whose URLs are names, not references
 	for at := 0; ; {
 		kind, token := lexer.Next()
 		start := at
@@ -92,7 +93,11 @@ func cssSpans(text []byte) (list []span) {
 		case css.ErrorToken:
 			return list
 		case css.AtKeywordToken:
-			importing = strings.EqualFold(string(token), "@import")
+			rule := strings.ToLower(string(token))
+			importing = rule == "@import"
+			naming = rule == "@namespace" || rule == "@document" || rule == "@-moz-document"
+		case css.SemicolonToken, css.LeftBraceToken:
+			importing, naming = false, false
 		case css.WhitespaceToken, css.CommentToken:
 		case css.FunctionToken:
 			if image > 0 || strings.HasSuffix(strings.ToLower(string(token)), "image-set(") {
@@ -106,7 +111,9 @@ func cssSpans(text []byte) (list []span) {
 			open := strings.IndexByte(inner, '(') + 1
 			inner = strings.TrimSuffix(inner, ")")
 			from := open + len(inner[open:]) - len(strings.TrimLeft(inner[open:], blanks))
-			list = appendCSS(list, start+from, strings.TrimRight(inner[from:], blanks), importing)
+			if !naming {
+				list = appendCSS(list, start+from, strings.TrimRight(inner[from:], blanks), importing)
+			}
 			importing = false
 		case css.StringToken:
 			if importing || image == 1 {

@@ -137,9 +137,15 @@ func wide(start []byte, label string) encoding.Encoding {
 	return nil
 }
 
+// isDeclared reports whether a page begins with an XML declaration, not with another instruction.
+func isDeclared(start []byte) bool {
+	rest, ok := bytes.CutPrefix(start, []byte("<?xml"))
+	return ok && len(rest) > 0 && strings.IndexByte(blanks, rest[0]) >= 0
+}
+
 func xmlEncoding(start []byte) string {
 	end := bytes.Index(start, []byte("?>"))
-	if end < 0 || !bytes.HasPrefix(start, []byte("<?xml")) {
+	if end < 0 || !isDeclared(start) {
 		return ""
 	}
 	_, rest, _ := strings.Cut(string(start[:end]), "encoding")

@@ -66,6 +66,8 @@ func (p *page) read() {
 			return
 		case textToken:
 			p.text(p.markup.text())
+		case commentToken:
+			p.styleSheet()
 		case startToken:
 			p.tag()
 		case endTagToken:

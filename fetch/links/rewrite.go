@@ -65,6 +65,8 @@ func (c *copied) copy(w io.Writer, in io.Reader, contentType string) error {
 			if styles {
 				raw = m.rewriteStyle(c.base, c.convert)
 			}
+		case commentToken:
+			raw = c.rewriteInstruction()
 		case endTagToken:
 			styles = false
 		case startToken:

@@ -2,7 +2,6 @@ package links
 
 import (
 	"bufio"
-	"encoding/xml"
 	"errors"
 	"io"
 	"iter"
@@ -82,20 +81,5 @@ func (d *document) sitemap(name, text string) {
 			d.emit(d.page)
 		}
 		d.hasPage = false
-	}
-}
-
-// styleSheet emits the link of an xml-stylesheet instruction (Associating Style Sheets with XML documents).
-func (d *document) styleSheet(text string) {
-	tokens := newDecoder(strings.NewReader("<x " + text + "/>"))
-	token, err := tokens.RawToken()
-	start, ok := token.(xml.StartElement)
-	if err != nil || !ok {
-		return
-	}
-	for _, a := range start.Attr {
-		if a.Name.Local == "href" && a.Value != "" && a.Value[0] != '#' {
-			d.emit(entry(d.base, a.Value, "stylesheet"))
-		}
 	}
 }

@@ -145,8 +145,9 @@ func (d *document) readTokens(limited *io.LimitedReader) error {
 				d.feed.addText(t)
 			}
 		case xml.ProcInst:
-			if t.Target == "xml-stylesheet" && d.feed == nil {
-				d.styleSheet(string(t.Inst))
+			attrs, i := instruction(t.Inst)
+			if t.Target == "xml-stylesheet" && d.feed == nil && i >= 0 {
+				d.emit(entry(d.base, attrs[i].val, "stylesheet"))
 			}
 		case xml.EndElement:
 			d.end(strings.ToLower(t.Name.Local))
