@@ -50,6 +50,8 @@ type Conn struct {
 	unannounced bool                                // see EndsUnannounced
 	secured     atomic.Pointer[tls.ConnectionState] // see Secured
 	rec         atomic.Pointer[stream]
+	secrets     atomic.Pointer[[]string] // that were sent; see remember
+	sentSecret  atomic.Bool              // the last write had a secret
 	socket      socketPeek
 }
 
@@ -271,7 +273,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 		c.replyBegun.Store(true)
 		c.inputSeen.Store(true)
 		c.outputSent.Store(false)
-		c.rec.Load().received(p[:n])
+		c.rec.Load().received(c.maskReply(p[:n]))
 	}
 	switch err {
 	case io.EOF:
@@ -318,11 +320,22 @@ func (c *Conn) CutOff() error {
 
 // Write implements net.Conn. It continues as long as the peer accepts some bytes within the idle
 // timeout.
-func (c *Conn) Write(p []byte) (int, error) { return c.WriteMasked(p, p) }
+func (c *Conn) Write(p []byte) (int, error) {
+	c.sentSecret.Store(false)
+	return c.write(p, p)
+}
 
 // WriteMasked is like Write for bytes that contain a secret. The recording gets shown instead, or
-// nothing if shown is empty.
+// nothing if shown is empty. A secret that the peer repeats is masked too.
 func (c *Conn) WriteMasked(p, shown []byte) (int, error) {
+	if len(shown) > 0 {
+		c.remember(p, shown)
+		c.sentSecret.Store(true)
+	}
+	return c.write(p, shown)
+}
+
+func (c *Conn) write(p, shown []byte) (int, error) {
 	if len(shown) > 0 {
 		c.rec.Load().sent(shown)
 	}
@@ -356,12 +369,18 @@ func (c *Conn) WriteMasked(p, shown []byte) (int, error) {
 }
 
 // Line returns a function to be called with the lines of the conversation, or nil if they are not
-// recorded. Secrets in the lines must be masked.
+// recorded. Secrets in the lines that were sent must be masked.
 func (c *Conn) Line() func(sent bool, line string) {
-	if s := c.rec.Load(); s != nil {
-		return s.Line
+	s := c.rec.Load()
+	if s == nil || s.Line == nil {
+		return nil
 	}
-	return nil
+	return func(sent bool, line string) {
+		if !sent {
+			line = c.maskLine(line)
+		}
+		s.Line(sent, line)
+	}
 }
 
 // Record adds the connection to the recording of the exchange of ctx, until end is called or

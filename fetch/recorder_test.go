@@ -155,6 +155,54 @@ func TestRecorderIsAboveTLS(t *testing.T) {
 	}
 }
 
+// A server that repeats a command shows its secret neither in lines nor in the bytes of its reply. Content
+// is recorded as it is.
+func TestRepeatedSecretsAreMasked(t *testing.T) {
+	t.Parallel()
+	for sent, shown := range map[string]string{
+		"PASS s3cr!t\r\n": "PASS ****\r\n", `LOGIN "u" "s3cr!t"` + "\r\n": `LOGIN "u" ********` + "\r\n",
+		"s3cr!t": "********",
+	} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			if c, err := l.Accept(); err == nil {
+				defer c.Close()
+				io.Copy(c, c)
+			}
+		}()
+		var n notebook
+		opts := &fetch.Options{Proxy: noProxy, Recorder: &n}
+		withEnv(t, opts, "x-env://h/", func(ctx context.Context, env fetch.Env, _ *fetch.Request) {
+			conn, err := env.Dial(ctx, "tcp", l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			defer conn.Bind(ctx)()
+			reply := make([]byte, len(sent))
+			conn.WriteMasked([]byte(sent), []byte(shown))
+			if _, err := io.ReadFull(conn, reply); err != nil || string(reply) != sent {
+				t.Errorf("%q, %v", reply, err)
+			}
+			conn.Line()(false, "500 "+strings.TrimSpace(sent))
+			n.mu.Lock()
+			if got := strings.Join(n.lines, "\n"); strings.Contains(got, "s3cr!t") || !strings.Contains(got, "line false") {
+				t.Errorf("recorded\n%s", got)
+			}
+			n.mu.Unlock()
+			conn.Write([]byte("content s3cr!t"))
+			io.ReadFull(conn, make([]byte, len("content s3cr!t")))
+		})
+		l.Close()
+		if got := strings.Join(n.lines, "\n"); !strings.Contains(got, `received 1 "content s3cr!t"`) {
+			t.Errorf("recorded\n%s", got)
+		}
+	}
+}
+
 func TestJoinRecorders(t *testing.T) {
 	t.Parallel()
 	var a, b notebook
