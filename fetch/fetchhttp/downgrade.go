@@ -152,16 +152,10 @@ func downgrade(h http.Header, resp *fetch.Response) {
 		}
 		h["Set-Cookie"][i] = strings.Join(kept, ";")
 	}
-	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
-	switch strings.ToLower(strings.TrimSpace(kind)) {
-	case "text/html", "application/xhtml+xml", "text/css":
-	default:
+	if !hasLinks(h) || resp.Reply.Code == http.StatusPartialContent {
 		return
 	}
-	if h.Get("Content-Encoding") != "" || resp.Reply.Code == http.StatusPartialContent {
-		return
-	}
-	for _, name := range []string{"Content-Length", "Etag",
+	for _, name := range []string{"Content-Length", "Etag", "Accept-Ranges",
 		"Digest", "Repr-Digest", "Content-Digest", "Content-Md5"} {
 		h.Del(name)
 	}
@@ -170,6 +164,30 @@ func downgrade(h http.Header, resp *fetch.Response) {
 		io.Reader
 		io.Closer
 	}{&plainLinks{r: resp.Body}, resp.Body}
+}
+
+// hasLinks reports whether links are replaced in the content of a response with a header.
+func hasLinks(h http.Header) bool {
+	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	switch strings.ToLower(strings.TrimSpace(kind)) {
+	case "text/html", "application/xhtml+xml", "text/css":
+		return h.Get("Content-Encoding") == ""
+	}
+	return false
+}
+
+// exchangeWhole is exchangeUpgraded that retrieves all of a page whose links are replaced, because ranges of
+// it would not fit what the client has.
+func (p *Proxy) exchangeWhole(ctx context.Context, r *http.Request, u uri.URI) (*fetch.Response, error) {
+	resp, err := p.exchangeUpgraded(ctx, r, u)
+	if err != nil || resp.Reply.Code != http.StatusPartialContent || !hasLinks(http.Header(resp.Header)) ||
+		r.Method != http.MethodGet || r.ContentLength != 0 {
+		return resp, err
+	}
+	resp.Body.Close()
+	r.Header.Del("Range")
+	r.Header.Del("If-Range")
+	return p.exchangeUpgraded(ctx, r, u)
 }
 
 var (

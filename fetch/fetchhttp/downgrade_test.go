@@ -9,7 +9,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchhttp"
 )
 
@@ -88,4 +90,37 @@ func TestDowngradeLearnsFromAnswers(t *testing.T) {
 	get(bob, "http://example.com/", "200 plain example.com")
 	get(alice, "http://nohttp.example.com/", "200 secure nohttp.example.com")
 	get(bob, "http://nohttp.example.com:8080/", "502 ") // there is no https for another port
+}
+
+// The links of a page are replaced, so that its length changes. A client that resumes gets all of the page.
+func TestDowngradedPagesHaveNoRanges(t *testing.T) {
+	t.Parallel()
+	const page = `<a href="https://example.com/">x</a>`
+	for kind, want := range map[string]string{
+		"text/html": "200 " + strings.Replace(page, "https", "http", 1), "application/pdf": "206 " + page[10:]} {
+		site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			http.ServeContent(w, r, "", time.Unix(1e9, 0), strings.NewReader(page))
+		}))
+		t.Cleanup(site.Close)
+		address := serveProxy(t, &fetchhttp.Proxy{Downgrade: true}, &fetch.Options{Policy: &fetch.Policy{AllowPrivate: true}})
+		r, err := http.NewRequestWithContext(t.Context(), "GET", site.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Range", "bytes=10-")
+		r.Header.Set("If-Range", time.Unix(1e9, 0).UTC().Format(http.TimeFormat))
+		resp, err := through(t, address).Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if got := resp.Status[:4] + string(body); err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %q", kind, got, err, want)
+		}
+		if ranges := resp.Header.Get("Accept-Ranges"); kind == "text/html" && ranges != "" {
+			t.Errorf("Accept-Ranges: %s", ranges)
+		}
+	}
 }

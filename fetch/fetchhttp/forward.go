@@ -37,7 +37,7 @@ func (p *Proxy) forwardWeb(w http.ResponseWriter, r *http.Request, u uri.URI) {
 	exchange := p.exchange
 	if plain {
 		r.Header.Set("Accept-Encoding", "identity") // links are replaced
-		exchange = p.exchangeUpgraded
+		exchange = p.exchangeWhole
 	}
 	in := &interim{w: w, r: r}
 	defer in.end()
