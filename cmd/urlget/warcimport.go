@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/urlget/urlget/archive"
+	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
 )
@@ -43,7 +45,11 @@ func importInto(p *program, cmd *cobra.Command, args []string, kinds []archive.K
 		return err
 	}
 	v := &p.net.archives
-	m := archive.New(v.writer, v.seen, func(err error) { p.rep.say("%s", fetch.Printable(err.Error())) })
+	var damage *warc.DamageError
+	m := archive.New(v.writer, v.seen, func(err error) {
+		errors.As(err, &damage)
+		p.rep.say("%s", fetch.Printable(err.Error()))
+	})
 	if p.opts.AppendsArchive() {
 		for _, name := range v.writer.Files() {
 			if err := eachWARC(name,
@@ -60,6 +66,9 @@ func importInto(p *program, cmd *cobra.Command, args []string, kinds []archive.K
 	r := m.Report()
 	p.rep.say("%s, including %s; %s skipped", quantity(r.Records, "record"),
 		quantity(r.Revisits, "revisit"), quantity(r.Known, "duplicate"))
+	if damage != nil {
+		return fetch.ErrProtocol.Errorf("damaged parts were omitted")
+	}
 	return nil
 }
 
