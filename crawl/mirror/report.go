@@ -99,10 +99,11 @@ func (m *mirror) emit(e Event) {
 // isFinal reports whether a visited page keeps its path at the end of the run, unless that becomes a
 // directory. The path of a web page of a directory goes to the URL that ends in a slash, see contender.
 func (m *mirror) isFinal(p *crawl.Page, name string) bool {
+	page, _, _ := strings.Cut(name, "?")
 	switch _, renamed := m.former[p.Key()]; {
 	case renamed, isProvisional(name):
 		return false
-	case !m.mayShare(p.URL, name) || strings.HasSuffix("/"+p.URL.URLPath(), "/"):
+	case !m.mayShare(p.URL, page) || strings.HasSuffix("/"+p.URL.URLPath(), "/"):
 		return true
 	}
 	return readMemo(p.Memo).Run != m.state.Number()

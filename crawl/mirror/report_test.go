@@ -2,11 +2,14 @@ package mirror_test
 
 import (
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/urlget/urlget/crawl"
@@ -49,6 +52,48 @@ func TestReportedNamesAreFinal(t *testing.T) {
 				if err != nil || string(got) != text {
 					t.Errorf("order %d, %d visits: the file of %s is %q: %q, %v", n, visits, path, paths[path], got, err)
 				}
+			}
+		}
+	}
+}
+
+// Two URLs whose queries end the name of an index page contend for it, at once or one after the other. They
+// are reported once, with their final names, also if an extension is added.
+func TestReportedNamesOfQueries(t *testing.T) {
+	t.Parallel()
+	for _, extend := range []bool{false, true} {
+		for _, atOnce := range []bool{false, true} {
+			var both sync.WaitGroup
+			both.Add(2)
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "text/html")
+				if r.URL.RawQuery == "" {
+					io.WriteString(w, `<a href="index.html?a">1</a><a href="?a">2</a>`)
+					return
+				}
+				if atOnce {
+					both.Done()
+					both.Wait()
+				}
+				io.WriteString(w, "<p>"+r.URL.Path)
+			}))
+			t.Cleanup(s.Close)
+			dir, opts := t.TempDir(), noHost()
+			opts.Extend, opts.Crawl.NoRobots, opts.Crawl.Schedule.Host.Parallel = extend, true, 1
+			want := []string{"saved index.1.html?a", "saved index.html", "saved index.html?a"}
+			if extend {
+				want[0], want[2] = "saved index.html?a.1.html", "saved index.html?a.html"
+			}
+			if atOnce {
+				opts.Crawl.Schedule.Host.Parallel = 2
+			}
+			events, _ := run(t, dir, s.URL+"/", opts)
+			slices.Sort(want)
+			if slices.Sort(events); !slices.Equal(events, want) {
+				t.Errorf("extend %t, at once %t: %q, want %q", extend, atOnce, events, want)
+			}
+			if got := files(t, dir)[strings.TrimPrefix(want[len(want)-1], "saved ")]; got != "<p>/" {
+				t.Errorf("extend %t, at once %t: the page of the directory is %q", extend, atOnce, got)
 			}
 		}
 	}

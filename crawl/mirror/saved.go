@@ -105,11 +105,13 @@ func (m *mirror) extend(u uri.URI, now *memo) error {
 	defer m.mu.Unlock()
 	now.Path = m.current(u.Key(), now.Path)
 	ext := extension(now.Type, now.Path)
-	if ext == "" {
-		return nil
+	want, _, err := m.state.Owner(provisionalPrefix + u.Key())
+	if ext == "" || err != nil {
+		return err
 	}
+	want = cmp.Or(want, now.Path)
 	for n := range 1000 {
-		name := provisional(now.Path+ext, n)
+		name := provisional(want+ext, n)
 		owner, err := m.state.Claim(filePrefix+name, u.Key())
 		if err != nil {
 			return err
@@ -118,7 +120,7 @@ func (m *mirror) extend(u uri.URI, now *memo) error {
 			continue
 		}
 		if n > 0 {
-			if _, err := m.state.Claim(provisionalPrefix+u.Key(), now.Path); err != nil {
+			if _, err := m.state.Claim(provisionalPrefix+u.Key(), want); err != nil {
 				return err
 			}
 		}
