@@ -10,8 +10,12 @@ import (
 // the secrets that a connection has sent are masked in what it receives: in lines, and in the bytes of the
 // reply to the secret. Later bytes may be content, which is recorded as it is.
 
-// maxSecrets bounds the secrets that a connection remembers. Drivers try a few logins.
-const maxSecrets = 8
+const (
+	// maxSecrets bounds the secrets that a connection remembers. Drivers try a few logins.
+	maxSecrets = 8
+	// leastSecret is the length in bytes from which a secret is masked among bytes, not only in lines.
+	leastSecret = 4
+)
 
 // remember notes the secret in p, which is recorded as shown.
 func (c *Conn) remember(p, shown []byte) {
@@ -45,10 +49,14 @@ func (c *Conn) maskLine(line string) string {
 	return line
 }
 
-// maskReply returns what to record for received bytes. Their number remains.
+// maskReply returns what to record for received bytes. Their number remains. The reply may be content, such
+// as a document of Gopher or Gemini, where a short secret could be part of any word.
 func (c *Conn) maskReply(p []byte) []byte {
 	if c.sentSecret.Load() && c.rec.Load().wantsBytes() {
 		for _, secret := range c.knownSecrets() {
+			if len(secret) < leastSecret {
+				continue
+			}
 			p = bytes.ReplaceAll(p, []byte(secret), bytes.Repeat([]byte("*"), len(secret)))
 		}
 	}

@@ -195,9 +195,12 @@ func TestRepeatedSecretsAreMasked(t *testing.T) {
 			n.mu.Unlock()
 			conn.Write([]byte("content s3cr!t"))
 			io.ReadFull(conn, make([]byte, len("content s3cr!t")))
+			conn.WriteMasked([]byte("the pin is 7"), []byte("the pin is *")) // and the reply is content
+			io.ReadFull(conn, make([]byte, len("the pin is 7")))
 		})
 		l.Close()
-		if got := strings.Join(n.lines, "\n"); !strings.Contains(got, `received 1 "content s3cr!t"`) {
+		if got := strings.Join(n.lines, "\n"); !strings.Contains(got, `received 1 "content s3cr!t"`) ||
+			!strings.Contains(got, `received 1 "the pin is 7"`) {
 			t.Errorf("recorded\n%s", got)
 		}
 	}
