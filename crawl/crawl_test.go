@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -173,6 +174,36 @@ func TestSitemaps(t *testing.T) {
 	delete(pages, "/sitemap.xml")
 	if done, _ = visits(t, newSite(t, pages), "/", crawl.Options{Sitemaps: true}); !slices.Equal(done, []string{"/"}) {
 		t.Errorf("no sitemap: %q", done)
+	}
+}
+
+// Sitemaps are followed as links are: on the server of the seed, and as deep as pages. The names that a
+// crawl accepts and the directory of the seed do not count.
+func TestScopeOfSitemaps(t *testing.T) {
+	t.Parallel()
+	other := newSite(t, map[string]string{"/": "x", "/other.xml": "<urlset><url><loc>/</loc></url></urlset>"})
+	pages := map[string]string{"/robots.txt": "Sitemap: /maps.xml\nSitemap: " + other.URL + "/other.xml\nSitemap: /moved.xml",
+		"/d/": `<link rel=sitemap href="` + other.URL + `/other.xml"><link rel=sitemap href=/linked.xml>`, "/d/a.png": "a", "/b.png": "b",
+		"/maps.xml": "<sitemapindex><sitemap><loc>" + other.URL + "/other.xml</loc></sitemap><sitemap><loc>/1.xml</loc></sitemap>" +
+			"<sitemap><loc>ftp://h/x.xml</loc></sitemap><sitemap><loc>http://[</loc></sitemap></sitemapindex>",
+		"/linked.xml": "<urlset><url><loc>/d/a.png</loc></url><url><loc>/b.png</loc></url></urlset>",
+		"/moved.xml":  "->" + other.URL + "/other.xml"}
+	for i := 1; i < 9; i++ {
+		pages[fmt.Sprintf("/%d.xml", i)] = fmt.Sprintf("<sitemapindex><sitemap><loc>/%d.xml</loc></sitemap></sitemapindex>", i+1)
+	}
+	site := newSite(t, pages)
+	scope := crawl.Scope{MaxDepth: 3, NoParent: true, Accept: []string{"png"}}
+	done, left := visits(t, site, "/d/", crawl.Options{Sitemaps: true, Scope: scope})
+	if want := []string{"/1.xml", "/2.xml", "/3.xml", "/d/", "/d/a.png", "/linked.xml", "/maps.xml"}; !slices.Equal(done, want) {
+		t.Errorf("%q, want %q", done, want)
+	}
+	want := map[string]crawl.Reason{other.URL + "/other.xml": "host", "ftp://h/x.xml": "scheme", "": "no_target", "/4.xml": "depth", "/b.png": "parent"}
+	if !maps.Equal(left, want) {
+		t.Errorf("left %q, want %q", left, want)
+	}
+	done, _ = visits(t, site, "/d/", crawl.Options{Sitemaps: true, Scope: crawl.Scope{SpanHosts: true, Domains: []string{"h.example"}}})
+	if i := slices.IndexFunc(done, func(s string) bool { return strings.Contains(s, "other.xml") }); i >= 0 {
+		t.Errorf("%q is outside of the domains", done[i])
 	}
 }
 

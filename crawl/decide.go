@@ -37,9 +37,6 @@ func (r *Rules) link(p *Page, e fetch.Entry) (Link, Reason) {
 		}
 		l.Rel = "a"
 	}
-	if l.Rel == "sitemap" {
-		return l, Followed
-	}
 	if r.Scope.Requisites && links.Requisite(l.Rel) {
 		l.Depth = p.Depth
 	}
@@ -90,7 +87,7 @@ func (r *Rules) sitemaps(p *Page, list []string) (found []Link) {
 		}
 		l := Link{URL: r.plain(p.URL.Resolve(ref)), From: p.URL, Seed: p.Seed, seed: p.seed, Rel: "sitemap",
 			Size: -1, Guessed: guessed}
-		if l.URL.Site() == p.URL.Site() || r.Scope.SpanHosts {
+		if l, why := r.follow(l); why == Followed {
 			found = append(found, l)
 		}
 	}

@@ -181,6 +181,7 @@ func (s *Scope) Follow(l Link) (keep bool, why Reason) {
 		return false, ParentListing
 	}
 	requisite := s.Requisites && links.Requisite(l.Rel)
+	isSitemap := l.Rel == "sitemap" // only read, wherever it is on the server
 	limit := s.Limit()
 	if limit >= 0 && l.Depth > limit && !requisite {
 		if s.SeedsOnly {
@@ -188,11 +189,14 @@ func (s *Scope) Follow(l Link) (keep bool, why Reason) {
 		}
 		return false, tooDeep
 	}
-	if why := s.checkLocation(l, requisite); why != Followed {
+	if why := s.checkLocation(l, requisite || isSitemap); why != Followed {
 		return false, why
 	}
 	if why := endlessReason(l.URL); why != Followed {
 		return false, why
+	}
+	if isSitemap {
+		return false, Followed
 	}
 	text := l.URL.WithoutUserinfo().WithoutFragment().String()
 	if s.AcceptURL != nil && !s.AcceptURL.MatchString(text) ||
