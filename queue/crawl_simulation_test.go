@@ -321,14 +321,15 @@ func (s *site) start(t *testing.T, admin queue.Engine) {
 	}
 }
 
-// pause pauses the crawl for four minutes and checks that no page is visited once all workers know
-// that.
+// pause pauses the crawl for ten minutes and checks that no page is visited once all workers know that and
+// have ended the pages that they had begun. That takes minutes if a page waits for robots.txt while workers
+// crash and requests to the engine are lost.
 func (s *site) pause(t *testing.T, admin queue.Admin) {
 	setState := func(to queue.State) {
 		retryCall(t, func() error { return admin.SetState(t.Context(), to) })
 	}
 	setState(queue.Paused)
-	time.Sleep(2 * time.Minute)
+	time.Sleep(8 * time.Minute)
 	count := func() (n int) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
