@@ -42,8 +42,7 @@ type Compacted struct {
 // Run moves results. Results are removed from the engine only after the store has all contents of their
 // segments, these were read back, and the engine has had the list for Settle. So after a failure at any step,
 // results are in the engine, in a segment, or in both, and readers yield each once. If two calls run at the
-// same time, one of them fails with ErrConflict. After an error, too, Run
-// returns what it has done.
+// same time, one of them fails with ErrConflict. Run always returns a Compacted value, also with an error.
 func (o *Compaction) Run(ctx context.Context, e Admin, s Store) (done *Compacted, err error) {
 	c := &compactor{Compaction: *o, engine: e, store: s, done: &Compacted{}}
 	if c.Least == 0 {
@@ -73,8 +72,8 @@ func (o *Compaction) Run(ctx context.Context, e Admin, s Store) (done *Compacted
 	if o.Listed != nil {
 		o.Listed(c.done)
 	}
-	if err = wait(ctx, c.removeSettled); err == nil {
-		err = wait(ctx, c.removePages)
+	if err = repeat(ctx, c.removeSettled); err == nil {
+		err = repeat(ctx, c.removePages)
 	}
 	return c.done, err
 }
@@ -172,8 +171,8 @@ func (c *compactor) publish(ctx context.Context) error {
 	return err
 }
 
-// wait calls do after the time that it returns, until that is 0.
-func wait(ctx context.Context, do func(context.Context) (time.Duration, error)) error {
+// repeat calls do again after the time that do returns, until that is 0.
+func repeat(ctx context.Context, do func(context.Context) (time.Duration, error)) error {
 	for {
 		d, err := do(ctx)
 		if err != nil || d <= 0 {

@@ -31,12 +31,6 @@ type pageSet struct {
 	Listed time.Time `json:"listed"` // when the set was added to the list of segments
 }
 
-type pageIndex struct {
-	Version int `json:"v"`
-	// Shards has a power of two of shards. The first bits of an ID are the number of its shard.
-	Shards []piece `json:"shards"`
-}
-
 // An entry is a page in a shard: 12 bytes of its ID, its depth, and mark.Followed. A shard begins with as
 // many bytes of salt.
 type entry [entryID + 4]byte
@@ -85,20 +79,9 @@ func storedEntry(v *Stored) (e entry, ok bool) {
 // has reports whether the set has the value of Engine.Pages, or has had it.
 func (s *pageSet) has(v *Stored) bool { return v.Sequence <= s.Last && !v.Time.After(s.To) }
 
-func (s *pageSet) index(ctx context.Context, store Store) (*pageIndex, error) {
-	data, err := s.read(ctx, store)
-	if err != nil {
-		return nil, err
-	}
-	x := &pageIndex{}
-	if err := json.Unmarshal(data, x); err != nil {
-		return nil, fmt.Errorf("content %s: %w: %w", s.SHA256, errDamaged, err)
-	}
-	if n := len(x.Shards); x.Version != segmentVersion || n == 0 || n&(n-1) != 0 {
-		return nil, fmt.Errorf("content %s: %w: version %d with %d shards", s.SHA256, errDamaged, x.Version,
-			n)
-	}
-	return x, nil
+func (s *pageSet) index(ctx context.Context, store Store) (*shardIndex, error) {
+	x := &shardIndex{}
+	return x, s.readIndex(ctx, store, x, x)
 }
 
 // readShard returns the entries of a shard.
@@ -173,14 +156,14 @@ func (s *pageSet) merge(ctx context.Context, store Store, added []entry) (*pageS
 type pageSetWriter struct {
 	store Store
 	set   pageSet
-	index pageIndex
+	index shardIndex
 	n     int    // shards of the set
 	shard []byte // the next one
 	salt  string // as that of a segmentWriter
 }
 
 func newPageSetWriter(s Store, most int) *pageSetWriter {
-	w := &pageSetWriter{store: s, index: pageIndex{Version: segmentVersion}, n: 1, salt: rand.Text()}
+	w := &pageSetWriter{store: s, index: shardIndex{Version: segmentVersion}, n: 1, salt: rand.Text()}
 	for most/w.n > maxShard {
 		w.n *= 2
 	}
@@ -228,7 +211,7 @@ type movedPages struct {
 
 	loading mutex // guards the fields below during requests
 	loaded  time.Time
-	view    *pageView // nil if there is no set
+	view    *pageView // nil if the list has no set
 }
 
 func newMovedPages(r *Results) *movedPages { return &movedPages{results: r, loading: newMutex()} }
@@ -237,7 +220,7 @@ func newMovedPages(r *Results) *movedPages { return &movedPages{results: r, load
 type pageView struct {
 	set   *pageSet
 	store Store
-	index *pageIndex
+	index *shardIndex
 
 	mu     sync.Mutex
 	shards map[int][]entry
@@ -337,13 +320,7 @@ func (v *pageView) shard(ctx context.Context, n int) ([]entry, error) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for other := range v.shards {
-		if len(v.shards) < maxShards {
-			break
-		}
-		delete(v.shards, other)
-	}
-	v.shards[n] = list
+	keep(v.shards, maxShards, n, list)
 	return list, nil
 }
 

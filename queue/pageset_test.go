@@ -1,47 +1,25 @@
 package queue
 
 import (
-	"bytes"
-	"context"
 	"encoding/hex"
 	"errors"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/queue/internal/artefact"
 )
 
-// contents is a store in memory.
-type contents map[string][]byte
-
-func (c contents) Begin() (Spool, error) { return &contentSpool{store: c}, nil }
-
-func (c contents) Get(_ context.Context, sum string) (io.ReadCloser, error) {
-	data, ok := c[sum]
-	if !ok {
-		return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("no such body")}
+func directory(t *testing.T) Store {
+	t.Helper()
+	d, err := OpenDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
-	return artefact.Verify(io.NopCloser(bytes.NewReader(data)), sum), nil
+	t.Cleanup(func() { d.Close() })
+	return d
 }
-
-type contentSpool struct {
-	bytes.Buffer
-	store contents
-}
-
-func (s *contentSpool) Reader() (io.Reader, error) { return bytes.NewReader(s.Bytes()), nil }
-
-func (s *contentSpool) Commit(_ context.Context, sum string) (string, error) {
-	s.store[sum] = bytes.Clone(s.Bytes())
-	return sum, nil
-}
-
-func (s *contentSpool) Discard() {}
 
 // A merged set has the latest entry of each page, in order, whatever the number of its shards.
 func TestMergeKeepsTheLatestEntryOfEachPage(t *testing.T) {
@@ -64,7 +42,7 @@ func TestMergeKeepsTheLatestEntryOfEachPage(t *testing.T) {
 		slices.SortFunc(list, compareEntries)
 		return list
 	}
-	store := contents{}
+	store := directory(t)
 	var s *pageSet
 	for round, n := range []int{3, 0, 9000, 500, 8000} {
 		added := ids(n)
@@ -120,7 +98,7 @@ func TestEntryHasAllOfTheMark(t *testing.T) {
 func FuzzPageSet(f *testing.F) {
 	f.Add([]byte(`{"v":1,"shards":[{"sha256":"0","size":16}]}`), []byte("0123456789abcdef0123456789abcdef"))
 	f.Fuzz(func(t *testing.T, index, shard []byte) {
-		store := contents{}
+		store := directory(t)
 		p, err := put(t.Context(), store, index)
 		if err != nil {
 			t.Fatal(err)

@@ -43,14 +43,19 @@ func (r *Results) index(ctx context.Context, store Store, s *segment) (*segmentI
 	if r.indexes == nil {
 		r.indexes = map[string]*segmentIndex{}
 	}
-	for sum := range r.indexes {
-		if len(r.indexes) < maxIndexes {
+	keep(r.indexes, maxIndexes, s.SHA256, x)
+	return x, nil
+}
+
+// keep adds a value to a cache of at most n values. If it is full, another one goes.
+func keep[K comparable, V any](cache map[K]V, n int, key K, value V) {
+	for other := range cache {
+		if len(cache) < n {
 			break
 		}
-		delete(r.indexes, sum)
+		delete(cache, other)
 	}
-	r.indexes[s.SHA256] = x
-	return x, nil
+	cache[key] = value
 }
 
 func (r *Results) open(ctx context.Context) (Store, error) {

@@ -42,11 +42,15 @@ type piece struct {
 	Size   int64  `json:"size"` // in bytes
 }
 
-type segmentIndex struct {
+// A shardIndex names a power of two of shards. The first bits of a key are the number of its shard.
+type shardIndex struct {
 	Version int     `json:"v"`
-	Blocks  []block `json:"blocks"`
-	// Shards has a power of two of shards. The first bits of a key are the number of its shard.
-	Shards []piece `json:"shards"`
+	Shards  []piece `json:"shards"`
+}
+
+type segmentIndex struct {
+	shardIndex
+	Blocks []block `json:"blocks"`
 }
 
 // A block has JSON Lines, compressed with gzip.
@@ -175,19 +179,23 @@ func (p piece) read(ctx context.Context, s Store) ([]byte, error) {
 }
 
 func (s *segment) index(ctx context.Context, store Store) (*segmentIndex, error) {
-	data, err := s.read(ctx, store)
-	if err != nil {
-		return nil, err
-	}
 	x := &segmentIndex{}
-	if err := json.Unmarshal(data, x); err != nil {
-		return nil, fmt.Errorf("content %s: %w: %w", s.SHA256, errDamaged, err)
+	return x, s.readIndex(ctx, store, x, &x.shardIndex)
+}
+
+// readIndex reads an index in JSON. Head is the part of it that names the shards.
+func (p piece) readIndex(ctx context.Context, store Store, index any, head *shardIndex) error {
+	data, err := p.read(ctx, store)
+	if err != nil {
+		return err
 	}
-	if n := len(x.Shards); x.Version != segmentVersion || n == 0 || n&(n-1) != 0 {
-		err := fmt.Errorf("version %d with %d shards", x.Version, n)
-		return nil, fmt.Errorf("content %s: %w: %w", s.SHA256, errDamaged, err)
+	if err := json.Unmarshal(data, index); err != nil {
+		return fmt.Errorf("content %s: %w: %w", p.SHA256, errDamaged, err)
 	}
-	return x, nil
+	if n := len(head.Shards); head.Version != segmentVersion || n == 0 || n&(n-1) != 0 {
+		return fmt.Errorf("content %s: %w: version %d with %d shards", p.SHA256, errDamaged, head.Version, n)
+	}
+	return nil
 }
 
 // lines reads a block and yields its results.
@@ -272,8 +280,8 @@ type segmentWriter struct {
 }
 
 func newSegmentWriter(s Store, least uint64) *segmentWriter {
-	return &segmentWriter{store: s, least: least, index: segmentIndex{Version: segmentVersion},
-		salt: rand.Text()}
+	return &segmentWriter{store: s, least: least, salt: rand.Text(),
+		index: segmentIndex{shardIndex: shardIndex{Version: segmentVersion}}}
 }
 
 func (w *segmentWriter) add(ctx context.Context, m *Stored) error {

@@ -100,7 +100,7 @@ func TestForgedSegmentsAreDamaged(t *testing.T) {
 		t.Errorf("a block without gzip: %v", err)
 	}
 	for _, s := range []one{nil, one("salt"), one(strings.Repeat("\x00", 2*keySize)), one(strings.Repeat("\x00", 2*keySize+5))} {
-		x := &segmentIndex{Shards: []piece{s.piece()}}
+		x := &segmentIndex{shardIndex: shardIndex{Shards: []piece{s.piece()}}}
 		if blocks, err := x.find(t.Context(), s, 0); len(blocks) > 0 || len(s) >= 2*keySize && !errors.Is(err, errDamaged) {
 			t.Errorf("a shard of %d bytes: %v, %v", len(s), blocks, err)
 		}

@@ -28,7 +28,7 @@ var ceilings = map[string]ceiling{
 	"fetch/uri":              {3100, 40},
 	"fetch/download":         {6280, 31},
 	"internal":               {11510, 0},
-	"queue":                  {11150, 76},
+	"queue":                  {11130, 76},
 	"queue/cmd/urlget-queue": {4000, 0},
 }
 

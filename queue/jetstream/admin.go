@@ -89,12 +89,12 @@ func addInfo(s *queue.Status, info *js.StreamInfo) {
 
 // Results implements queue.Admin.
 func (e *Engine) Results(ctx context.Context, after uint64, follow bool) iter.Seq2[queue.Stored, error] {
-	return e.list(ctx, e.results, "", after, follow)
+	return e.list(ctx, e.results, e.crawlSubject("results", ""), after, follow)
 }
 
 // Dead implements queue.Admin.
 func (e *Engine) Dead(ctx context.Context, after uint64) iter.Seq2[queue.Stored, error] {
-	return e.list(ctx, e.dead, "", after, false)
+	return e.list(ctx, e.dead, e.crawlSubject("dead", ""), after, false)
 }
 
 // PageValues implements queue.Admin.
@@ -135,18 +135,12 @@ func (e *Engine) Jobs(ctx context.Context, p queue.Priority) iter.Seq2[queue.Sto
 	}
 }
 
-// list yields the messages of a stream. Their ID is the subject without the prefix or, if that is empty, the
-// last part of the subject.
+// list yields the messages of a stream. Their ID is the subject without the prefix.
 func (e *Engine) list(ctx context.Context, s js.Stream, prefix string, after uint64,
 	follow bool) iter.Seq2[queue.Stored, error] {
 	return func(yield func(queue.Stored, error) bool) {
 		err := e.operations.guard(ctx, func(ctx context.Context) error {
-			return each(ctx, s, after, follow, func(subject string, m queue.Stored) bool {
-				if m.ID = subject[strings.LastIndexByte(subject, '.')+1:]; prefix != "" {
-					m.ID = strings.TrimPrefix(subject, prefix)
-				}
-				return yield(m, nil)
-			})
+			return each(ctx, s, prefix, after, follow, func(m queue.Stored) bool { return yield(m, nil) })
 		}, s.CachedInfo().Config.Name)
 		if err != nil {
 			yield(queue.Stored{}, explain(&e.opts, err))
@@ -155,8 +149,8 @@ func (e *Engine) list(ctx context.Context, s js.Stream, prefix string, after uin
 }
 
 // each calls yield with the messages of a stream after a sequence number, until it returns false.
-func each(ctx context.Context, s js.Stream, after uint64, follow bool,
-	yield func(subject string, m queue.Stored) bool) error {
+func each(ctx context.Context, s js.Stream, prefix string, after uint64, follow bool,
+	yield func(queue.Stored) bool) error {
 	info, err := s.Info(ctx)
 	if err != nil {
 		return err
@@ -205,8 +199,9 @@ func each(ctx context.Context, s js.Stream, after uint64, follow bool,
 			return err
 		}
 		delivered = meta.Sequence.Consumer
-		more := yield(msg.Subject(),
-			queue.Stored{Sequence: meta.Sequence.Stream, Data: msg.Data(), Time: meta.Timestamp})
+		id := strings.TrimPrefix(msg.Subject(), prefix)
+		more := yield(queue.Stored{Sequence: meta.Sequence.Stream, ID: id, Data: msg.Data(),
+			Time: meta.Timestamp})
 		if !more || !follow && (meta.NumPending == 0 || meta.Sequence.Stream >= last) {
 			return nil
 		}

@@ -639,47 +639,6 @@ func pages(t *testing.T, connect func() queue.Admin) {
 	pageValues(t, a, b)
 }
 
-// pageValues checks the list of the values of a crawl, which has one, and the removal of old ones.
-func pageValues(t *testing.T, a, b queue.Admin) {
-	ctx := t.Context()
-	begin := time.Now()
-	for _, key := range []string{"page/2", "spent/a.b", "page/3", "page/1f"} { // page/1f is the first one before
-		check(t, a.Pages().Put(ctx, key, []byte(key)))
-	}
-	var all []queue.Stored
-	for v, err := range b.PageValues(ctx) {
-		check(t, err)
-		if d := v.Time.Sub(begin); d < -time.Minute || d > time.Since(begin)+time.Minute {
-			t.Errorf("a value was stored at %v, want about %v", v.Time, begin)
-		}
-		all = append(all, v)
-	}
-	var keys []string
-	for i, v := range all {
-		keys = append(keys, v.ID)
-		if string(v.Data) != v.ID || i > 0 && v.Sequence <= all[i-1].Sequence {
-			t.Errorf("a value is %+v", v)
-		}
-	}
-	if want := []string{"page/2", "spent/a.b", "page/3", "page/1f"}; !slices.Equal(keys, want) {
-		t.Fatalf("the values are %q, want %q", keys, want)
-	}
-	_, err := b.Pages().Update(ctx, "spent/a.b", []byte("new"), all[1].Sequence) // the sequence number is the revision
-	check(t, err)
-	check(t, a.RemovePages(ctx, all[2].Sequence))
-	keys = nil
-	for v, err := range b.PageValues(ctx) {
-		check(t, err)
-		keys = append(keys, v.ID)
-	}
-	if want := []string{"page/1f", "spent/a.b"}; !slices.Equal(keys, want) {
-		t.Errorf("after a removal, the values are %q, want %q", keys, want)
-	}
-	if _, _, err := a.Pages().Get(ctx, "page/2"); !errors.Is(err, queue.ErrNotFound) {
-		t.Errorf("a removed value: %v", err)
-	}
-}
-
 func hostLimits(t *testing.T, connect func() queue.Admin) {
 	ctx := t.Context()
 	a, b := connect(), connect()
