@@ -134,8 +134,8 @@ func (m *mirror) rewrite(w io.Writer, r io.Reader, base uri.URI, v memo) error {
 // maxHops limits the redirects of a link that are followed in the state, unless the crawl allows more.
 const maxHops = 100
 
-// followRedirects returns the page that a URL led to in this run, its memo, and the fragment that the last
-// redirect with one names, after a "#". It returns false if there is no such page.
+// followRedirects returns the page that a URL led to in this run, its memo, and the fragment of the last
+// redirect that names one, after a "#". It returns false if the URL led to no page.
 func (m *mirror) followRedirects(u uri.URI) (final uri.URI, v memo, fragment string, ok bool) {
 	for range max(maxHops, m.Crawl.MaxRedirects) {
 		v, now := m.memoOf(u)

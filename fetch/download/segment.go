@@ -276,8 +276,8 @@ func (s *scheduler) copy(piece *span, resp *fetch.Response, offset int64, count 
 }
 
 // hold returns n, the number of bytes of piece that have arrived, without the last byte of the resource.
-// That byte counts only after the end of its response: only that shows that the transfer succeeded and
-// that there are no more.
+// That byte counts only after the end of its response, which shows that the transfer succeeded and that the
+// resource has no more bytes.
 func (s *scheduler) hold(piece *span, n int64) int64 {
 	if n = min(n, piece.length()); n > 0 && piece[0]+n == s.transfer.want {
 		s.held = piece

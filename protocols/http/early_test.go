@@ -13,8 +13,8 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// TestContentDuringUploads checks servers that respond while they receive a body. What follows the head of
-// the response is content, also if it looks like a head.
+// TestContentDuringUploads checks responses that arrive while the client sends a body. Bytes after the head
+// are content, also if they look like a head.
 func TestContentDuringUploads(t *testing.T) {
 	t.Parallel()
 	pieces := []string{"a beginning", "ICY 200 OK\r\n\r\n", "HTTP/2 200 OK\r\n\r\n", "HTTP/1.1 103 Early Hints\r\n\r\n",

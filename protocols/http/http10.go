@@ -34,7 +34,8 @@ func (h *incoming) read(in *fetch.Conn, p []byte) (n int, err error) {
 		return n, nil
 	}
 	head := h.rest
-	if h.rest = nil; head == nil {
+	h.rest = nil
+	if head == nil {
 		n, err = in.Read(p) // which net/http calls before it writes the request
 		if n == 0 || !h.written.Load() {
 			return n, err
