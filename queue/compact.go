@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,6 +28,8 @@ type Compaction struct {
 	// Listed, if not nil, is called before the wait for Settle.
 	Listed func(*Compacted)
 	DryRun bool // only count
+
+	mostPages int // the greatest number of pages that are moved at once, if not 0
 }
 
 // Compacted is what a Compaction has done, or would do.
@@ -45,9 +48,7 @@ type Compacted struct {
 // same time, one of them fails with ErrConflict. Run always returns a Compacted value, also with an error.
 func (o *Compaction) Run(ctx context.Context, e Admin, s Store) (done *Compacted, err error) {
 	c := &compactor{Compaction: *o, engine: e, store: s, done: &Compacted{}}
-	if c.Least == 0 {
-		c.Least = 10_000
-	}
+	c.Least, c.mostPages = cmp.Or(c.Least, 10_000), cmp.Or(c.mostPages, defaultMostPages)
 	if c.Most == 0 || c.Most > maxSegment {
 		c.Most = maxSegment
 	}

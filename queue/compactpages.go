@@ -10,8 +10,8 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// mostPages limits the pages that are moved at once. They are in memory, with 16 bytes each.
-const mostPages = 1 << 24
+// defaultMostPages limits the pages that are moved at once. They are in memory, with 16 bytes each.
+const defaultMostPages = 1 << 24
 
 // movePages moves the marks that are old enough to a new set, with those of the set before it. It leaves the
 // last value of the engine, as move does.
@@ -55,7 +55,7 @@ func (c *compactor) oldPages(ctx context.Context) (list []entry, last Stored, er
 			}
 			last, waiting = *waiting, nil
 		}
-		if v.Time.After(before) || len(list) >= mostPages {
+		if v.Time.After(before) || len(list) >= c.mostPages {
 			break
 		}
 		if c.list.Pages == nil || !c.list.Pages.has(&v) {
@@ -104,43 +104,53 @@ func (c *compactor) removePages(ctx context.Context) (wait time.Duration, err er
 	if err != nil || l.Pages == nil {
 		return 0, err
 	}
-	s := l.Pages
-	var moved []entry
-	var others []Stored
-	for v, err := range c.engine.PageValues(ctx) {
-		if err != nil {
+	for {
+		moved, others, last, err := c.movedPages(ctx, l.Pages)
+		if err != nil || len(moved) == 0 {
 			return 0, err
 		}
-		if !s.has(&v) {
+		if wait = time.Until(l.Pages.Listed.Add(max(c.Settle, 2*pageSetTime))); wait > 0 {
+			return wait, nil
+		}
+		if err := l.Pages.verify(ctx, c.store, moved); err != nil {
+			return 0, pagesError(err)
+		}
+		for _, v := range others {
+			_, err := c.engine.Pages().Update(ctx, v.ID, v.Data, v.Sequence)
+			if err != nil && !errors.Is(err, ErrConflict) { // another program has written it
+				return 0, err
+			}
+		}
+		if err := c.engine.RemovePages(ctx, last); err != nil {
+			return 0, err
+		}
+		if c.done.PagesRemoved += uint64(len(moved)); len(moved) < c.mostPages {
+			return 0, nil
+		}
+	}
+}
+
+// movedPages returns the marks in a set that the engine still has, in order, at most mostPages of them; the
+// other values that the engine stored before the last of these; and the sequence number of that.
+func (c *compactor) movedPages(
+	ctx context.Context, s *pageSet,
+) (moved []entry, others []Stored, last uint64, err error) {
+	for v, err := range c.engine.PageValues(ctx) {
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		if !s.has(&v) || len(moved) == c.mostPages {
 			break
 		}
+		last = v.Sequence
 		if e, ok := storedEntry(&v); ok {
 			moved = append(moved, e)
 		} else {
 			others = append(others, v)
 		}
 	}
-	if len(moved) == 0 {
-		return 0, nil
-	}
-	if wait = time.Until(s.Listed.Add(max(c.Settle, 2*pageSetTime))); wait > 0 {
-		return wait, nil
-	}
 	slices.SortFunc(moved, compareEntries)
-	if err := s.verify(ctx, c.store, moved); err != nil {
-		return 0, pagesError(err)
-	}
-	for _, v := range others {
-		_, err := c.engine.Pages().Update(ctx, v.ID, v.Data, v.Sequence)
-		if err != nil && !errors.Is(err, ErrConflict) { // another program has written it
-			return 0, err
-		}
-	}
-	if err := c.engine.RemovePages(ctx, s.Last); err != nil {
-		return 0, err
-	}
-	c.done.PagesRemoved += uint64(len(moved))
-	return 0, nil
+	return moved, others, last, nil
 }
 
 // verify reads all contents of the set, and checks that it has the entries, which are in order.

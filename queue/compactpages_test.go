@@ -117,9 +117,17 @@ func (m *movingPages) inEngine(t *testing.T) (n int) {
 // with its latest depth, and the next compaction moves all but the last.
 func TestNoPageIsForgottenIfACompactionFails(t *testing.T) {
 	t.Parallel()
+	for _, most := range []int{0, 10} {
+		t.Run(fmt.Sprint("at most ", most), func(t *testing.T) { testFailingCompactions(t, most) })
+	}
+}
+
+func testFailingCompactions(t *testing.T, most int) {
+	t.Parallel()
 	for fail, last := 1, false; !last; fail++ {
 		synctest.Test(t, func(t *testing.T) {
 			m := newMovingPages(t, 30)
+			queue.LimitPages(&m.move, most)
 			m.run(t)
 			m.set(t, 5, 0) // in the set with another depth
 			m.set(t, 29, 1)
@@ -144,6 +152,31 @@ func TestNoPageIsForgottenIfACompactionFails(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A compaction removes no more pages at once than it may move, so that its memory is bounded.
+func TestPagesAreMovedInParts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newMovingPages(t, 30)
+		queue.LimitPages(&m.move, 10)
+		removals := &countedRemovals{Admin: m.engine}
+		done, err := m.move.Run(t.Context(), removals, m.store)
+		if err != nil || done.Pages != 29 || done.PagesRemoved != 29 || removals.n != 3 {
+			t.Errorf("%+v, %v, and %d removals, want 29 pages in 3", done, err, removals.n)
+		}
+		m.check(t, "after the compaction")
+	})
+}
+
+type countedRemovals struct {
+	queue.Admin
+	n int
+}
+
+func (e *countedRemovals) RemovePages(ctx context.Context, last uint64) error {
+	e.n++
+	return e.Admin.RemovePages(ctx, last)
 }
 
 // A mark that changes after it was copied stays in the engine.

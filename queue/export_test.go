@@ -26,6 +26,9 @@ func ShareRules(e Engine, agent string) func(context.Context, string, func(conte
 	return (&sharedRules{e, agent}).rules
 }
 
+// LimitPages sets the greatest number of pages that a compaction moves at once.
+func LimitPages(c *Compaction, n int) { c.mostPages = n }
+
 // FindPage returns a function that returns the depth of a page of a crawl, as workers find it. Known is false
 // for a new page.
 func FindPage(r *Results) func(ctx context.Context, id string) (depth int, known bool, err error) {

@@ -150,12 +150,20 @@ func (c *compactCost) fill(n int) {
 // report reports the memory of the server and the size of its files and of the store.
 func (c *compactCost) report(when string) {
 	time.Sleep(10 * time.Second)
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.server.Process.Pid))
-	_, rss, _ := strings.Cut(string(text), "VmRSS:")
-	kib, _ := strconv.Atoi(strings.Fields(rss)[0])
-	c.b.ReportMetric(float64(kib)/1024, "MiB-memory-"+when)
+	c.b.ReportMetric(memoryOf(c.server, "VmRSS"), "MiB-memory-"+when)
 	c.b.ReportMetric(sizeOf(c.dir)/(1<<20), "MiB-server-"+when)
 	c.b.ReportMetric(sizeOf(c.store)/(1<<20), "MiB-store-"+when)
+}
+
+// memoryOf returns a field of the status of a process, in MiB; 0 if the process has ended.
+func memoryOf(cmd *exec.Cmd, field string) float64 {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
+	_, value, found := strings.Cut(string(text), field+":")
+	if !found {
+		return 0
+	}
+	kib, _ := strconv.Atoi(strings.Fields(value)[0])
+	return float64(kib) / 1024
 }
 
 func sizeOf(dir string) (bytes float64) {
@@ -179,12 +187,25 @@ func (c *compactCost) print(when string) {
 	begun, cpu := time.Now(), c.cpu()
 	cmd := exec.Command(filepath.Join(c.programs, "urlget-queue"), "queue", "results", "--nats", "nats://"+c.address,
 		"--crawl", "c", "--artefacts", c.store)
-	if err := cmd.Run(); err != nil {
+	if err := cmd.Start(); err != nil {
 		c.b.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	peak, running := 0.0, true // the usage that Wait returns has the peak of this process, too
+	for running {
+		select {
+		case err := <-ended:
+			if running = false; err != nil {
+				c.b.Fatal(err)
+			}
+		case <-time.After(50 * time.Millisecond):
+			peak = max(peak, memoryOf(cmd, "VmHWM"))
+		}
 	}
 	c.b.ReportMetric(time.Since(begun).Seconds(), "s-results-"+when)
 	c.b.ReportMetric((c.cpu() - cpu + used(cmd)).Seconds(), "cpu-results-"+when)
-	c.b.ReportMetric(float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)/1024, "MiB-results-"+when)
+	c.b.ReportMetric(peak, "MiB-results-"+when)
 }
 
 func (c *compactCost) compact() {
