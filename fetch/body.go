@@ -23,7 +23,7 @@ func (c *Client) guard(ctx context.Context, resp *Response, p *preparedRequest, 
 		return
 	}
 	b := &guardedBody{ctx: ctx, inner: resp.Body, url: resp.URL, declared: resp.Size, rec: rec,
-		content: rec.content()}
+		content: rec.content(), req: p.req, prov: p.prov}
 	if conn := p.prov.conn.Load(); resp.Framing == FramedByClose && conn != nil && conn.announcesEnd() {
 		b.conn = conn
 		if !p.prov.proxy.forward { // a forward proxy may conceal a truncation
@@ -68,6 +68,8 @@ type guardedBody struct {
 	content  func([]byte)
 	digests  *DigestVerifier // of the body; usually nil
 	rec      *recording
+	req      *Request
+	prov     *provenance
 	listing  bool // the caller ranges over entries instead of reading
 	// pace limits the wait for entries. Bytes that do not complete an entry do not count.
 	pace  *pace.Pace
@@ -267,7 +269,7 @@ func (b *guardedBody) finish(err error) error {
 				Err: fmt.Errorf("received %d of %d bytes", b.got, b.declared)}
 		}
 	}
-	e := asError("read", b.url, contextError(b.ctx, err))
+	e := asError("read", b.url, contextError(b.ctx, b.prov.maskError(b.req, err)))
 	if e.Code == ErrTLS {
 		// TLS authenticated the data so far and not this record. A transmission error may not
 		// recur.

@@ -50,8 +50,8 @@ type Conn struct {
 	unannounced bool                                // see EndsUnannounced
 	secured     atomic.Pointer[tls.ConnectionState] // see Secured
 	rec         atomic.Pointer[stream]
-	secrets     atomic.Pointer[[]string] // that were sent; see remember
-	sentSecret  atomic.Bool              // the last write had a secret
+	secrets     secrets     // that were sent; see remember
+	sentSecret  atomic.Bool // the last write had a secret
 	socket      socketPeek
 }
 
@@ -273,7 +273,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 		c.replyBegun.Store(true)
 		c.inputSeen.Store(true)
 		c.outputSent.Store(false)
-		c.rec.Load().received(c.maskReply(p[:n]))
+		c.rec.Load().received(c.maskBytes(p[:n]))
 	}
 	switch err {
 	case io.EOF:

@@ -16,6 +16,14 @@ type env struct {
 // Credential implements Env.
 func (e *env) Credential(ctx context.Context, ch Challenge) (Credential, error) {
 	prov := provenanceOf(ctx)
+	cred, err := e.credential(ctx, prov, ch)
+	if err == nil {
+		prov.addLogin(cred)
+	}
+	return cred, err
+}
+
+func (e *env) credential(ctx context.Context, prov *provenance, ch Challenge) (Credential, error) {
 	if prov.anonymous && ch.Mechanism != "proxy" {
 		return Credential{}, ErrAuth
 	}

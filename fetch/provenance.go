@@ -4,6 +4,8 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/urlget/urlget/fetch/uri"
@@ -34,8 +36,15 @@ type provenance struct {
 	// place holds the place of the server.
 	place atomic.Uint32
 	// conn holds the connection that serves the exchange; the latest one if there are several.
-	conn atomic.Pointer[Conn]
+	conn    atomic.Pointer[Conn]
+	secrets secrets // of the logins of the exchange
+
+	mu      sync.Mutex
+	earlier []*Conn // some that served the exchange before conn
 }
+
+// maxEarlier limits provenance.earlier. FTP has two connections.
+const maxEarlier = 4
 
 // dialed notes a connection made for the exchange. It may not be the one that the driver chooses.
 func (p *provenance) dialed(c *Conn) {
@@ -46,7 +55,13 @@ func (p *provenance) dialed(c *Conn) {
 // served notes a connection, new or reused, that the driver has chosen.
 func (p *provenance) served(c *Conn) {
 	p.recordPlace(p.placeOf(c))
-	p.conn.Store(c)
+	if before := p.conn.Swap(c); before != nil && before != c {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if len(p.earlier) < maxEarlier && !slices.Contains(p.earlier, before) {
+			p.earlier = append(p.earlier, before)
+		}
+	}
 }
 
 func (p *provenance) placeOf(c *Conn) place {

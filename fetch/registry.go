@@ -11,8 +11,8 @@ import (
 // retrieves the URL. It enforces Ops: drivers get only operations that they declared. Schemes that
 // only name things are exempt, because the errors of their drivers explain more.
 func (c *Client) dispatch(ctx context.Context, req *Request) (*Response, error) {
-	name := req.URL.Scheme()
-	if proxy := provenanceOf(ctx).proxy; proxy.forward {
+	name, prov := req.URL.Scheme(), provenanceOf(ctx)
+	if proxy := prov.proxy; proxy.forward {
 		name = proxy.url.Scheme()
 	}
 	s, ok := c.registry.Lookup(name)
@@ -24,11 +24,12 @@ func (c *Client) dispatch(ctx context.Context, req *Request) (*Response, error) 
 	}
 	resp, err := s.Driver.Open(ctx, req)
 	if err != nil {
-		return nil, err
+		return nil, prov.maskError(req, err)
 	}
 	if resp == nil || resp.Body == nil {
 		return nil, ErrProtocol.Errorf("the %s driver returned no body", s.Name)
 	}
+	resp.Reply = prov.maskReply(req, resp.Reply)
 	return resp, nil
 }
 

@@ -74,3 +74,53 @@ func TestReasonsOfRefusedLogins(t *testing.T) {
 		})
 	}
 }
+
+// TestPasswordsRepeatedAfterTheLogin checks that no error shows a password that a server repeats in a later
+// reply, or in data that is no reply, also if another request made the login.
+func TestPasswordsRepeatedAfterTheLogin(t *testing.T) {
+	t.Parallel()
+	load := protocols.With(protocols.Config{FTP: &ftp.Options{TLS: ftp.TLSOff}, IMAP: &imap.Options{AllowPlaintext: true},
+		POP: &pop.Options{AllowPlaintext: true}, NNTP: &nntp.Options{AllowPlaintext: true}})
+	imapd := func(reply string) [][2]string {
+		return [][2]string{{"CAPABILITY", "* CAPABILITY IMAP4rev1\r\nTAG OK done"}, {"LOGIN", "TAG OK"}, {"", reply}}
+	}
+	popd := func(reply string) [][2]string {
+		return [][2]string{{"CAPA", "-ERR what"}, {"USER", "+OK"}, {"PASS", "+OK"}, {"UIDL", "-ERR what"}, {"", reply}}
+	}
+	ftpd := func(reply string) [][2]string {
+		return [][2]string{{"USER", "331 more"}, {"PASS", "230 in"}, {"TYPE", "200"}, {"PWD", `257 "/"`}, {"", reply}}
+	}
+	nntpd := func(reply string) [][2]string {
+		return [][2]string{{"CAPABILITIES", "101 ok\r\nVERSION 2\r\nREADER\r\nAUTHINFO USER\r\n."}, {"MODE", "200"},
+			{"AUTHINFO USER", "381"}, {"AUTHINFO PASS", "281"}, {"", reply}}
+	}
+	for name, tt := range map[string]struct {
+		url, greeting string
+		replies       [][2]string
+	}{
+		"ftp":            {"ftp://joe:s3cret@ADDR/d/1", "220 hi\r\n", ftpd("550 s3cret")},
+		"ftp, the reply": {"ftp://joe:s3cret@ADDR/d/1", "220 hi\r\n", ftpd("s3cret is it")},
+		"pop":            {"pop://joe:s3cret@ADDR/1", "+OK hi\r\n", popd("-ERR s3cret")},
+		"pop, the reply": {"pop://joe:s3cret@ADDR/1", "+OK hi\r\n", popd("s3cret is it")},
+		"imap":           {"imap://joe:s3cret@ADDR/INBOX/;uid=1", "* OK hi\r\n", imapd("TAG NO s3cret")},
+		"nntp":           {"nntp://joe:s3cret@ADDR/a.b/1", "200 hi\r\n", nntpd("411 s3cret")},
+		"http":           {"http://joe:s3cret@ADDR/1", "", [][2]string{{"GET", "HTTP/1.1 403 s3cret\r\nContent-Length: 0\r\n"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rawURL := strings.ReplaceAll(tt.url, "ADDR", answering(t, tt.greeting, tt.replies))
+			bare := strings.Replace(rawURL, "joe:s3cret@", "", 1)
+			c := drive.Client(t, &fetch.Options{Credentials: drive.Credentials(fetch.Credential{User: "joe", Password: "s3cret"})}, load)
+			urls := []string{rawURL}
+			if scheme, _, _ := strings.Cut(name, ","); scheme != "http" && scheme != "nntp" { // these wait for a challenge
+				urls = append(urls, bare, bare)
+			}
+			for _, u := range urls {
+				_, err := drive.Get(t, c, u)
+				if err == nil || strings.Contains(err.Error(), "s3cret") || !strings.Contains(err.Error(), "****") {
+					t.Errorf("%s: %v, want the reply without the password", u, err)
+				}
+			}
+		})
+	}
+}

@@ -23,7 +23,7 @@ var ceilings = map[string]ceiling{
 	"archive":                {10620, 69},
 	"crawl":                  {7800, 56},
 	"protocols":              {40950, 142},
-	"fetch":                  {23050, 289},
+	"fetch":                  {23190, 289},
 	"fetch/driver":           {2250, 44},
 	"fetch/uri":              {3100, 40},
 	"fetch/download":         {6280, 31},

@@ -121,15 +121,6 @@ func isAuthRefusal(err error) bool {
 	return errors.As(err, &e) && e.Code == fetch.ErrAuth && !e.Reply.IsZero()
 }
 
-// withoutSecret removes a secret from the reply in an error: servers may repeat it.
-func withoutSecret(err error, secret string) error {
-	var e *fetch.Error
-	if secret != "" && errors.As(err, &e) {
-		e.Reply.Text = strings.ReplaceAll(e.Reply.Text, secret, "****")
-	}
-	return err
-}
-
 func (s *session) identify(cred fetch.Credential, ask func() (fetch.Credential, error)) error {
 	reply, err := s.ask(step{line: "USER " + cred.User}, 331, 332)
 	if err != nil {
@@ -152,10 +143,7 @@ func (s *session) identify(cred fetch.Credential, ask func() (fetch.Credential, 
 			return err
 		})
 		if err != nil {
-			if cred.User == "anonymous" {
-				return err // its password is no secret
-			}
-			return withoutSecret(err, cred.Password)
+			return err
 		}
 	}
 	if reply.Code == 332 {
@@ -164,10 +152,9 @@ func (s *session) identify(cred fetch.Credential, ask func() (fetch.Credential, 
 			e := refusal("the login", reply)
 			e.Reason.Kind = fetch.ReasonAccount
 			e.Hint = "the server requires an account in addition to the user name"
-			return withoutSecret(e, cred.Password)
+			return e
 		}
 		_, err = s.ask(step{line: "ACCT " + account, shown: "ACCT ****"})
-		err = withoutSecret(withoutSecret(err, cred.Password), account)
 	}
 	return err
 }

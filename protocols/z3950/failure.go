@@ -31,15 +31,7 @@ func rejection(reasons []codec.Diagnostic) error {
 	return e
 }
 
-// mask removes the password from the reply in an error: servers may repeat it.
-func (s *session) mask(err error) error {
-	var e *fetch.Error
-	if errors.As(err, &e) {
-		e.Reply.Text = s.maskText(e.Reply.Text)
-	}
-	return err
-}
-
+// maskText removes the password from texts that are not errors: servers may repeat it.
 func (s *session) maskText(text string) string {
 	if s.password == "" {
 		return text

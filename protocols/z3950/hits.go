@@ -107,7 +107,7 @@ func (h *hits) each(yield func(driver.Part, error) bool, part func() (p driver.P
 		if h.p == nil {
 			var err error
 			if h.p, err = h.request(h.l); err != nil {
-				yield(driver.Part{}, h.l.mask(err))
+				yield(driver.Part{}, err)
 				return
 			}
 		}
@@ -120,7 +120,7 @@ func (h *hits) each(yield func(driver.Part, error) bool, part func() (p driver.P
 				more, err = h.advance()
 			}
 			if err != nil {
-				yield(driver.Part{}, h.l.mask(h.l.markBroken(contentError(err))))
+				yield(driver.Part{}, h.l.markBroken(contentError(err)))
 				return
 			}
 		}

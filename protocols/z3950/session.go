@@ -79,7 +79,7 @@ func (d *opener) begin(ctx context.Context, t *target, login *codec.IDPass) (*se
 	if login != nil {
 		s.password = login.Password
 	}
-	err = s.mask(s.init(d.env.Identity().UserAgent, login))
+	err = s.init(d.env.Identity().UserAgent, login)
 	if !release() && err == nil {
 		err = context.Cause(ctx)
 	}
@@ -239,7 +239,7 @@ func (d *opener) with(ctx context.Context, t *target, op func(*lease) error) (*l
 		func(ctx context.Context) (*session, error) { return d.dial(ctx, t) },
 		func(pooled *driver.Lease[serverKey, *session]) error {
 			l = &lease{session: pooled.Conn, Lease: pooled}
-			return l.mask(op(l))
+			return op(l)
 		}, func(s *session, err error) bool {
 			return s.broken.Load() && !errors.Is(err, os.ErrDeadlineExceeded) &&
 				fetch.CodeOf(err) != fetch.ErrProtocol

@@ -55,9 +55,6 @@ func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, limi
 		if e == nil {
 			return err
 		}
-		if cred.Password != "" {
-			e.Reply.Text = strings.ReplaceAll(e.Reply.Text, cred.Password, "****")
-		}
 		refused = e.Reply
 		if e.Code != fetch.ErrAuth || attempt == limit || s.Lines.Err() != nil {
 			return err
