@@ -142,7 +142,8 @@ func (p *provenance) maskError(req *Request, err error) error {
 }
 
 func maskCause(err error, known []string) error {
-	known = slices.DeleteFunc(slices.Clone(known), func(secret string) bool { return len(secret) < leastSecret })
+	isShort := func(secret string) bool { return len(secret) < leastSecret }
+	known = slices.DeleteFunc(slices.Clone(known), isShort)
 	text := causeText(err)
 	if hidden := maskText(text, known); hidden != text {
 		return &maskedError{hidden, err}
