@@ -29,19 +29,25 @@ func (c *conn) failure() error {
 	if lineErr == nil {
 		return nil
 	}
-	for n := len(line) + 1; n <= len(line)+len(".\r\n")+1; n++ {
+	for n := len(line) + 1; n <= len(line)+maxEnd+1; n++ {
 		rest, err := c.Peek(n)
-		if err == io.EOF {
-			if tail := string(rest[len(line):]); strings.HasPrefix(".\r\n", tail) || tail == ".\n" {
-				return lineErr
-			}
-			return nil
+		if err == io.EOF && isEnd(rest[len(line):]) {
+			return lineErr
 		}
 		if err != nil {
-			return err
+			return notEOF(err)
 		}
 	}
 	return nil
+}
+
+// maxEnd limits what servers send after the content: a line with a dot and empty lines, in bytes. Geomyidae
+// ends errors with both.
+const maxEnd = 8
+
+func isEnd(tail []byte) bool {
+	tail = bytes.Trim(tail, "\r\n")
+	return len(tail) == 0 || string(tail) == "."
 }
 
 // failureIn returns the error in a line, or nil. Most servers send an item of type 3. Old ones send

@@ -156,9 +156,9 @@ func TestHeaders(t *testing.T) {
 	for _, tt := range []struct{ sent, body string }{
 		{"+3\r\nabc", "abc"},
 		{"+3\nabc", "abc"},
-		{"+3\r\nabcdef", "abc"},
+		{"+3\r\nabc\r\n.\r\n", "abc"},
 		{"+0\r\n.\r\n", ""},
-		{"+-1\r\nabc\r\n.\r\nmore", "abc\r\n"},
+		{"+-1\r\nabc\r\n.\r\n\r\n", "abc\r\n"},
 		{"+-1\r\nabc\n.", "abc\n"},
 		{"+-2\r\nabc\r\n.\r\n", "abc\r\n"},
 		{"+-3\r\nabc", "+-3\r\nabc"},
@@ -171,6 +171,14 @@ func TestHeaders(t *testing.T) {
 		body, _, err := get(t, reply(t, "/x\t+", tt.sent)+"0/x%09%09+")
 		if err != nil || body != tt.body {
 			t.Errorf("%q came as %q, %v, want %q", tt.sent, body, err, tt.body)
+		}
+	}
+	// The end of the content is that of the connection: more is not cut off.
+	for _, sent := range []string{"+3\r\nabcdef", "+3\r\nabc\r\n..\r\n", "+0\r\nabc", "+-1\r\nabc\r\n.\r\nmore\r\n.\r\n"} {
+		for _, typ := range []string{"0", "9"} {
+			if body, _, err := get(t, reply(t, "/x\t+", sent)+typ+"/x%09%09+"); !errors.Is(err, fetch.ErrProtocol) {
+				t.Errorf("%q came as %q, %v", sent, body, err)
+			}
 		}
 	}
 	// The final dot confirms a text, except for a view.
@@ -233,12 +241,16 @@ func TestErrorLines(t *testing.T) {
 	t.Parallel()
 	const missing = "3not there\t\terror.host\t1\r\n"
 	for sent, isError := range map[string]bool{
-		missing:                            true,
-		missing + ".\r\n":                  true,
-		missing + ".":                      true,
-		missing + "imore\t\t\t\r\n":        false,
-		strings.TrimRight(missing, "\r\n"): true,
-		"3not there\tx\tlocalhost\t70\n":   true,
+		missing:                                              true,
+		missing + ".\r\n":                                    true,
+		missing + ".":                                        true,
+		missing + ".\r\n\r\n":                                true, // geomyidae
+		missing + "\r\n":                                     true,
+		missing + ".\r\nx":                                   false,
+		missing + strings.Repeat("\n", 9):                    false,
+		missing + "imore\t\t\t\r\n":                          false,
+		strings.TrimRight(missing, "\r\n"):                   true,
+		"3not there\tx\tlocalhost\t70\n":                     true,
 		"Error: File or directory not found! (null)\r\n":     true,
 		"Error: File or directory not found! (null)\r\nmore": false,
 		"Error: see below\r\n":                               false,

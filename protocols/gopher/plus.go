@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
@@ -110,16 +111,27 @@ func parseHeader(line string) (header, bool, error) {
 func (c *conn) content(h header, view bool) io.Reader {
 	switch h.size {
 	case untilDot:
-		return dotReader{c.Dot(wire.DotOptions{Unstuff: wire.UnstuffLone, LenientEnd: true}), view}
+		return dotReader{c, c.Dot(wire.DotOptions{Unstuff: wire.UnstuffLone, LenientEnd: true}), view}
 	case untilClose:
 		return c.Reader
 	}
 	return &sizedReader{c: c, size: h.size, left: h.size}
 }
 
+// endWait limits the wait for the end of the connection, for servers that keep it open.
+const endWait = 250 * time.Millisecond
+
+// hasMore reports whether data follows the content.
+func (c *conn) hasMore() bool {
+	c.net.SetReadDeadline(time.Now().Add(endWait))
+	rest, _ := c.Peek(maxEnd + 1)
+	return len(rest) > maxEnd || !isEnd(rest)
+}
+
 // A dotReader reads up to a line with only a dot. A lenient one also reads to EOF, because the
 // servers of the University of Minnesota omit the dot for views.
 type dotReader struct {
+	c       *conn
 	r       *wire.DotReader
 	lenient bool
 }
@@ -127,6 +139,8 @@ type dotReader struct {
 func (r dotReader) Read(p []byte) (int, error) {
 	n, err := r.r.Read(p)
 	switch {
+	case err == io.EOF && r.c.hasMore():
+		err = fetch.ErrProtocol.Errorf("received more data after a line with only a dot")
 	case err != io.ErrUnexpectedEOF:
 	case r.lenient:
 		err = io.EOF
@@ -138,8 +152,9 @@ func (r dotReader) Read(p []byte) (int, error) {
 
 func isView(g uri.Gopher) bool { return len(g.Plus) > 1 && g.Plus[0] == '+' }
 
-// A sizedReader reads the announced number of bytes and ignores the rest. Servers announce the size
-// of a file and may append a line with a dot.
+// A sizedReader reads the announced number of bytes. Servers announce the size of a file and may append
+// a line with a dot. More bytes are an error: the size is then not that of the content, as if the server
+// had changed the line endings.
 type sizedReader struct {
 	c          *conn
 	size, left int64
@@ -147,6 +162,9 @@ type sizedReader struct {
 
 func (r *sizedReader) Read(p []byte) (int, error) {
 	if r.left == 0 {
+		if r.c.hasMore() {
+			return 0, fetch.ErrProtocol.Errorf("received more than the announced %d bytes", r.size)
+		}
 		return 0, io.EOF
 	}
 	n, err := r.c.Read(p[:min(int64(len(p)), r.left)])
