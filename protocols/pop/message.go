@@ -32,10 +32,14 @@ func (d *opener) openMessage(ctx context.Context, req *fetch.Request, t *target)
 			// The message of a unique-id never changes (RFC 1939, section 7).
 			return &fetch.Error{Code: fetch.ErrNotModified}
 		case req.Op == fetch.OpStat:
+			if t.uid != "" {
+				if err := s.confirm(number, uid, fmt.Sprintf("UIDL %d", number)); err != nil {
+					return err
+				}
+			}
 			return s.describe(number, &meta)
 		}
-		desc := fmt.Sprintf("message %d", number)
-		status, err := s.expect(desc, fmt.Sprintf("RETR %d", number))
+		status, err := s.retrieve(number, uid, t.uid == "")
 		if isPlainRefusal(err) {
 			err = asNotFound(err)
 		}
@@ -67,7 +71,7 @@ func (d *opener) openMessage(ctx context.Context, req *fetch.Request, t *target)
 
 func (s *session) locate(t *target, reused bool) (number int, uid string, err error) {
 	if t.uid == "" {
-		uid, err = s.uid(t.number)
+		uid, err = s.uid(t.number, fmt.Sprintf("UIDL %d", t.number))
 		return t.number, uid, err
 	}
 	number, err = s.numberOf(t.uid)

@@ -105,9 +105,8 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 		return append(steps, "LIST", "UIDL"), nil
 	case t.uid != "":
 		steps, number = append(steps, "UIDL"), "the number of "+fetch.Printable(t.uid)
-	default:
-		steps = append(steps, "UIDL "+number)
 	}
+	steps = append(steps, "UIDL "+number)
 	if req.Op == fetch.OpStat {
 		return append(steps, "LIST "+number, "TOP "+number+" 0"), nil
 	}

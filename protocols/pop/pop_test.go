@@ -283,12 +283,36 @@ func TestNewMailIsFound(t *testing.T) {
 	t.Parallel()
 	old := "S: +OK hi\nC: CAPA\nS: -ERR\nC: USER joe\nS: +OK\nC: PASS x\nS: +OK\nC: UIDL\nS: +OK\nS: 1 a\nS: .\n"
 	c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))
-	addr := transcript.Play(t, "-- one --\n"+old+"C: RETR 1\nS: +OK\nS:\nS: .\n"+
-		"-- two --\n"+strings.Replace(old, "S: 1 a\n", "S: 1 a\nS: 2 b\n", 1)+"C: RETR 2\nS: +OK\nS:\nS: new\nS: .\n")
+	addr := transcript.Play(t, "-- one --\n"+old+"C: UIDL 1\nS: +OK 1 a\nC: RETR 1\nS: +OK\nS:\nS: .\n"+
+		"-- two --\n"+strings.Replace(old, "S: 1 a\n", "S: 1 a\nS: 2 b\n", 1)+"C: UIDL 2\nS: +OK 2 b\nC: RETR 2\nS: +OK\nS:\nS: new\nS: .\n")
 	for uid, want := range map[string]string{"a": "\r\n"} {
 		drive.Gets(t, c, "pop://joe:x@"+addr+"/;UID="+uid, want)
 	}
 	drive.Gets(t, c, "pop://joe:x@"+addr+"/;UID=b", "\r\nnew\r\n")
+}
+
+// TestRepliesOutOfStep checks the replies before that to RETR, which has no name of a message. A message that
+// is not the requested one is an error; servers without UIDL for one message are believed.
+func TestRepliesOutOfStep(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		caps, replies, want string
+	}{
+		"in step":      {"USER", "C: UIDL 1\nS: +OK 1 a\nC: RETR 1\nS: +OK\nS:\nS: .\n", "\r\n"},
+		"together":     {"PIPELINING", "C: UIDL 1\nC: RETR 1\nS: +OK 1 a\nS: +OK\nS:\nS: .\n", "\r\n"},
+		"without UIDL": {"USER", "C: UIDL 1\nS: -ERR no\nC: RETR 1\nS: +OK\nS:\nS: .\n", "\r\n"},
+		"another one":  {"USER", "C: UIDL 1\nS: +OK 1 b\n", ""},
+		"a late reply": {"USER", "C: UIDL 1\nS: +OK\nS: 1 a\nS: .\nS: +OK 1 a\n", ""},
+		"twice":        {"PIPELINING", "C: UIDL 1\nC: RETR 1\nS: +OK 1 a\nS: +OK 1 a\nS: +OK\nS:\nS: .\n", ""},
+	} {
+		addr := transcript.Play(t, "-- one --\nS: +OK hi\nC: CAPA\nS: +OK\nS: USER\nS: "+tt.caps+"\nS: .\nC: USER joe\nS: +OK\n"+
+			"C: PASS x\nS: +OK\nC: UIDL\nS: +OK\nS: 1 a\nS: .\n"+tt.replies)
+		c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))
+		got, err := drive.Get(t, c, "pop://joe:x@"+addr+"/;UID=a")
+		if got != tt.want || (tt.want == "") != errors.Is(err, fetch.ErrProtocol) {
+			t.Errorf("%s: %q, %v; want %q", name, got, err, tt.want)
+		}
+	}
 }
 
 func TestCapabilitiesAreLimited(t *testing.T) {

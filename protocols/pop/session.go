@@ -21,6 +21,7 @@ type session struct {
 	timestamp string            // the timestamp for APOP in the greeting, or ""
 	caps      map[string]string // arguments by capability, in upper case; nil without CAPA
 	numbers   map[string]int    // message numbers by unique-id; nil before the first UIDL
+	lastUIDL  string            // the text of the last reply to UIDL with a number
 }
 
 type lease = mailsession.Lease[*session]
@@ -167,9 +168,11 @@ func (s *session) numberOf(uid string) (int, error) {
 	return s.numbers[uid], nil
 }
 
-func (s *session) uid(number int) (string, error) {
-	text, err := s.expect("UIDL", fmt.Sprintf("UIDL %d", number))
-	if isRefusal(err) {
+// uid sends line, which is UIDL or "" if it was sent already, and returns the unique-id of a message, or ""
+// if the server has none.
+func (s *session) uid(number int, line string) (string, error) {
+	text, err := s.expect("UIDL", line)
+	if s.lastUIDL = text; isRefusal(err) {
 		return "", nil
 	}
 	if err != nil {
@@ -181,6 +184,42 @@ func (s *session) uid(number int) (string, error) {
 			wire.ErrMalformed, text, number))
 	}
 	return uid, nil
+}
+
+// retrieve sends RETR, and UIDL before it: replies of POP do not name the message, and the reply to UIDL
+// shows that they are in step with the commands. A server may have sent an earlier one twice. If UIDL was
+// sent already, its reply must not come again.
+func (s *session) retrieve(number int, uid string, sent bool) (status string, err error) {
+	uidl, retr := fmt.Sprintf("UIDL %d", number), fmt.Sprintf("RETR %d", number)
+	if !sent {
+		if _, ok := s.caps["PIPELINING"]; ok { // RFC 2449, section 6.6
+			if err := s.Lines.Queue(uidl); err != nil {
+				return "", err
+			}
+			if err := s.Lines.Send(retr); err != nil {
+				return "", err
+			}
+			uidl, retr = "", ""
+		}
+		if err := s.confirm(number, uid, uidl); err != nil {
+			return "", err
+		}
+	}
+	status, err = s.expect(fmt.Sprintf("message %d", number), retr)
+	if err == nil && status != "" && status == s.lastUIDL {
+		err = s.Lines.Break(fetch.ErrProtocol.Errorf("the reply to RETR is that to UIDL: +OK %.80s", status))
+	}
+	return status, err
+}
+
+// confirm checks that a message has the unique-id. Line is as for uid.
+func (s *session) confirm(number int, uid, line string) error {
+	got, err := s.uid(number, line)
+	if err == nil && got != "" && got != uid {
+		err = s.Lines.Break(fetch.ErrProtocol.Errorf("message %d has the unique-id %.80q, not %.80q",
+			number, got, uid))
+	}
+	return err
 }
 
 // size returns the size of a message in bytes, or -1 if the reply does not contain it.
