@@ -23,7 +23,7 @@ func writeIndexed(t *testing.T, change func(index string) string, records ...str
 	path := filepath.Join(t.TempDir(), "a.warc")
 	text := []byte(strings.Join(records, ""))
 	var index bytes.Buffer
-	if err := warc.WriteIndex(&index, bytes.NewReader(text), "a.warc"); err != nil {
+	if err := warc.WriteIndex(&index, bytes.NewReader(text), "a.warc"); err != nil && !isDamage(err) {
 		t.Fatal(err)
 	}
 	for name, content := range map[string]string{path: string(text), strings.TrimSuffix(path, ".warc") + ".cdxj": change(index.String())} {

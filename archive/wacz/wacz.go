@@ -9,6 +9,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -107,7 +108,8 @@ type File struct {
 
 // Write creates a WACZ file from WARC files. Each record must be a separate gzip member, or the
 // file must not be compressed (see warc.Index). The list of pages contains the URLs of HTML
-// responses and, for schemes without HTTP records, of all resources.
+// responses and, for schemes without HTTP records, of all resources. If parts of files are damaged, Write
+// continues and returns the first *warc.DamageError: the WACZ file is complete, and has them as they are.
 func Write(w io.Writer, files []File, opts Options) error {
 	p := &packer{zip: zip.NewWriter(w), about: description{
 		Profile: "data-package", Version: version, Title: opts.Title, Software: opts.Software,
@@ -115,6 +117,7 @@ func Write(w io.Writer, files []File, opts Options) error {
 	}}
 	var lines [][]byte
 	var pages []page
+	var damaged error
 	seen := make(map[string]bool)
 	for _, f := range files {
 		if f.Name == "" || path.Base(f.Name) != f.Name || seen[f.Name] {
@@ -129,8 +132,12 @@ func Write(w io.Writer, files []File, opts Options) error {
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("%s: %w", f.Name, err)
+			err = fmt.Errorf("%s: %w", f.Name, err)
 		}
+		if _, isDamage := errors.AsType[*warc.DamageError](err); err != nil && !isDamage {
+			return err
+		}
+		damaged = cmp.Or(damaged, err)
 		if err := p.add(archiveDir+f.Name, io.NewSectionReader(f, 0, f.Size()), zip.Store); err != nil {
 			return err
 		}
@@ -156,7 +163,10 @@ func Write(w io.Writer, files []File, opts Options) error {
 	if err := p.add(pagesFile, &list, zip.Deflate); err != nil {
 		return err
 	}
-	return p.end()
+	if err := p.end(); err != nil {
+		return err
+	}
+	return damaged
 }
 
 func isPage(e warc.IndexEntry) bool {

@@ -34,7 +34,8 @@ func IndexName(path string) string {
 // Index calls f with an entry for each response, revisit, resource, conversion and metadata record
 // of a file, in file order. Name is the file name in the entries. Index returns the number of bytes
 // covered, which is the size of the file unless its end is damaged. If records share a compressed
-// member, it returns an error. An error of f stops it.
+// member, it returns an error. An error of f stops it. Damage does not: after all other entries, Index
+// returns the first *DamageError.
 func Index(file io.ReaderAt, name string, f func(IndexEntry) error) (covered int64, err error) {
 	r, err := NewReader(file)
 	if err != nil {
@@ -42,10 +43,14 @@ func Index(file io.ReaderAt, name string, f func(IndexEntry) error) (covered int
 	}
 	defer r.Close()
 	x := newIndexer(name)
+	var damaged error
 	for rec, err := range r.Records() {
 		switch damage, isDamage := errors.AsType[*DamageError](err); {
 		case isDamage:
 			x.endRecord(damage.Offset)
+			if damaged == nil {
+				damaged = damage
+			}
 			continue
 		case err != nil:
 			return 0, err
@@ -59,7 +64,10 @@ func Index(file io.ReaderAt, name string, f func(IndexEntry) error) (covered int
 		x.addRecord(rec)
 	}
 	x.endRecord(r.ValidSize())
-	return r.ValidSize(), x.flush(0, f)
+	if err := x.flush(0, f); err != nil {
+		return r.ValidSize(), err
+	}
+	return r.ValidSize(), damaged
 }
 
 type indexer struct {
@@ -197,15 +205,15 @@ func bareType(contentType string) string {
 }
 
 // WriteIndex writes the sorted index of a file, with a line that states how much of the file it
-// covers.
+// covers. Damaged parts are as for Index: the index is complete without them.
 func WriteIndex(w io.Writer, file io.ReaderAt, name string) error {
 	var lines [][]byte
-	covered, err := Index(file, name, func(e IndexEntry) error {
+	covered, damaged := Index(file, name, func(e IndexEntry) error {
 		lines = append(lines, e.AppendTo(nil))
 		return nil
 	})
-	if err != nil {
-		return err
+	if _, isDamage := errors.AsType[*DamageError](damaged); damaged != nil && !isDamage {
+		return damaged
 	}
 	slices.SortFunc(lines, bytes.Compare)
 	if _, err := w.Write(coverage{name, covered}.appendTo(nil)); err != nil {
@@ -216,5 +224,5 @@ func WriteIndex(w io.Writer, file io.ReaderAt, name string) error {
 			return err
 		}
 	}
-	return nil
+	return damaged
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/archive/wacz"
+	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 )
 
@@ -21,12 +23,17 @@ func runPack(_ *program, _ *cobra.Command, args []string) error {
 	if err != nil {
 		return failure.File(err)
 	}
-	if err := packInto(out, args[1:]); err != nil {
+	err = packInto(out, args[1:])
+	_, isDamage := errors.AsType[*warc.DamageError](err)
+	if err != nil && !isDamage {
 		out.Close()
 		os.Remove(args[0])
 		return failure.File(err)
 	}
-	return failure.File(out.Close())
+	if failed := out.Close(); failed != nil || err == nil {
+		return failure.File(failed)
+	}
+	return damagedArchive(err)
 }
 
 func packInto(out io.Writer, names []string) error {

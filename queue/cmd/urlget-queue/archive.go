@@ -63,10 +63,8 @@ func indexInto(w io.Writer, name string) error {
 	}
 	defer f.Close()
 	out := bufio.NewWriter(w)
-	if err := warc.WriteIndex(out, f, filepath.Base(name)); err != nil {
-		return err
-	}
-	return out.Flush()
+	damaged := warc.WriteIndex(out, f, filepath.Base(name))
+	return cmp.Or(out.Flush(), damaged)
 }
 
 const mergedIndex = "index.cdxj"
@@ -84,6 +82,7 @@ func (a *app) index(dir string) error {
 		return fileError(err)
 	}
 	defer os.RemoveAll(tmp)
+	var damaged error
 	var parts []*os.File
 	defer func() {
 		for _, f := range parts {
@@ -97,7 +96,11 @@ func (a *app) index(dir string) error {
 		}
 		parts = append(parts, part)
 		if err := indexInto(part, name); err != nil {
-			return fileError(fmt.Errorf("%s: %w", name, err))
+			err = fmt.Errorf("%s: %w", name, err)
+			if _, isDamage := errors.AsType[*warc.DamageError](err); !isDamage {
+				return fileError(err)
+			}
+			damaged = cmp.Or(damaged, error(&fetch.Error{Code: fetch.ErrProtocol, Err: err}))
 		}
 	}
 	out, err := os.Create(filepath.Join(tmp, mergedIndex))
@@ -120,5 +123,5 @@ func (a *app) index(dir string) error {
 		return fileError(err)
 	}
 	_, err = fmt.Fprintf(a.err, "%s: %d lines from %d archives\n", index, lines, len(names))
-	return fileError(err)
+	return cmp.Or(damaged, fileError(err))
 }
