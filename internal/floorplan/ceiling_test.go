@@ -18,9 +18,9 @@ type ceiling struct{ lines, names int }
 // ceilings are the sizes of the rooms when they were last made smaller, rounded up. A commit that raises
 // one says why. A folder belongs to the longest matching room.
 var ceilings = map[string]ceiling{
-	"cmd/urlget":             {15960, 0},
+	"cmd/urlget":             {15980, 0},
 	"serve":                  {7150, 11},
-	"archive":                {10620, 69},
+	"archive":                {10640, 69},
 	"crawl":                  {7800, 56},
 	"protocols":              {41000, 142},
 	"fetch":                  {23190, 289},
