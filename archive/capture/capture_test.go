@@ -188,6 +188,7 @@ func TestVersions(t *testing.T) {
 	const plain, chunked = "Content-Length: 4\r\n\r\npear", "Transfer-Encoding: chunked\r\n\r\n4\r\npear\r\n0\r\n\r\n"
 	for _, tt := range []struct{ version, rest, protocol string }{
 		{"HTTP/1.1", plain, "http/1.1"}, {"HTTP/1.1", chunked, "http/1.1"},
+		{"HTTP/1.1", "Transfer-Encoding: Identity\r\n" + plain, "http/1.1"},
 		{"HTTP/1.0", plain, "http/1.0"}, {"HTTP/1.0", chunked, "http/1.0"},
 		{"HTTP/1.0", "Content-Length: 14\r\n" + chunked, "http/1.0"},
 		{"HTTP/1.0", "Transfer-Encoding: identity\r\n" + plain, "http/1.0"},

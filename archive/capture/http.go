@@ -92,8 +92,9 @@ func hasTransferEncoding(head []byte) bool {
 	return false
 }
 
-// otherVersion returns the version of a response that the client reads as one of HTTP/1.1, or "". Coded
-// reports whether it has a transfer coding, which net/http ignores in HTTP/1.0.
+// otherVersion returns the version of a response that is read as one of another version, or "". Coded
+// reports whether it has a transfer coding, which net/http ignores in HTTP/1.0. It refuses the coding
+// identity in HTTP/1.1, which is none.
 func otherVersion(head []byte, coded bool) string {
 	version, _, _ := bytes.Cut(head, []byte(" "))
 	switch v := string(version); v {
@@ -101,6 +102,10 @@ func otherVersion(head []byte, coded bool) string {
 		return v
 	case "HTTP/1.0":
 		if coded {
+			return v
+		}
+	case "HTTP/1.1":
+		if !coded && bytes.Contains(bytes.ToLower(head), []byte("\ntransfer-encoding:")) {
 			return v
 		}
 	}
@@ -112,13 +117,20 @@ func (m *message) reader(s *warc.Spool, from int64) io.Reader {
 	if m.version == "" {
 		return s.Reader(from)
 	}
-	return io.MultiReader(strings.NewReader("HTTP/1.1"), s.Reader(from+int64(len(m.version))))
+	as := "HTTP/1.1"
+	if m.version == as {
+		as = "HTTP/1.0"
+	}
+	return io.MultiReader(strings.NewReader(as), s.Reader(from+int64(len(m.version))))
 }
 
 // protocol returns the version of a response for its record.
 func (m *message) protocol(resp *http.Response) string {
-	if m.version == "HTTP/1.0" || m.version == "ICY" {
+	switch m.version {
+	case "HTTP/1.0", "ICY":
 		return "http/1.0"
+	case "HTTP/1.1":
+		return "http/1.1"
 	}
 	return strings.ToLower(resp.Proto)
 }

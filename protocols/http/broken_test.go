@@ -51,6 +51,10 @@ func TestBrokenServers(t *testing.T) {
 		{"negative length", ok + "Content-Length: -1\r\n\r\nab", fetch.ErrProtocol, false},
 		{"length of more than 63 bits", ok + "Content-Length: 99999999999999999999\r\n\r\nab", fetch.ErrProtocol, false},
 		{"unknown transfer coding", ok + "Transfer-Encoding: gzip\r\n\r\nab", fetch.ErrProtocol, false},
+		{"identity twice", ok + "Transfer-Encoding: identity\r\nTransfer-Encoding: identity\r\nContent-Length: 2\r\n\r\nab", fetch.ErrProtocol, false},
+		{"identity and another coding", ok + "Transfer-Encoding: identity, chunked\r\nContent-Length: 2\r\n\r\nab", fetch.ErrProtocol, false},
+		{"identity and another field", ok + "Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n", fetch.ErrProtocol, false},
+		{"identity and another line", ok + "Transfer-Encoding: identity\r\n , chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n", fetch.ErrProtocol, false},
 		{"flood of fields", ok + strings.Repeat("X: "+strings.Repeat("y", 1000)+"\r\n", 300) + "\r\n", fetch.ErrProtocol, false},
 		{"endless line", ok + "X: " + strings.Repeat("y", 300<<10), fetch.ErrProtocol, false},
 		{"flood of informational replies", strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: "+strings.Repeat("y", 100)+"\r\n\r\n", 3000) + ok + "\r\n", fetch.ErrProtocol, false},
@@ -112,6 +116,10 @@ func TestOddServers(t *testing.T) {
 		"SHOUTcast":                     "ICY 200 OK\r\n\r\nab",
 		"HTTP/1.0 with chunks, after an informational response": "HTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\n" +
 			"HTTP/1.0 100 Continue\r\n\r\nHTTP/1.0 200 OK\r\n" + chunked + "\r\n",
+		"identity and a length":          ok + "transfer-encoding: Identity \r\nContent-Length: 2\r\n\r\nab",
+		"identity without a length":      ok + "Transfer-Encoding: identity\r\n\r\nab",
+		"identity, later":                "HTTP/1.1 103 Early Hints\r\n\r\n" + ok + "Transfer-Encoding: identity\r\nContent-Length: 2\r\n\r\nab",
+		"the name of another coding":     ok + "X: identity\r\n" + chunked + "\r\n",
 		"bytes behind the announced end": ok + "Content-Length: 2\r\n\r\nabcdef",
 	} {
 		if body, err := drive.Get(t, newClient(t, nil, urlhttp.Options{}), raw(t, answer, false)); err != nil || body != "ab" {
@@ -120,8 +128,8 @@ func TestOddServers(t *testing.T) {
 	}
 }
 
-// TestOldChunks checks that chunks of HTTP/1.0 and of versions that HTTP/1 does not have are decoded also
-// with TLS and after informational responses, in any fragments.
+// TestOldChunks checks that chunks of HTTP/1.0 and of versions that HTTP/1 does not have are decoded, and
+// the coding identity is ignored, also with TLS and after informational responses, in any fragments.
 func TestOldChunks(t *testing.T) {
 	t.Parallel()
 	hints := uri.Escape("HTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\nHTTP/1.0 100 Continue\r\n\r\n")
@@ -134,13 +142,17 @@ func TestOldChunks(t *testing.T) {
 			}
 			defer conn.Close()
 			version := strings.TrimPrefix(r.URL.Path, "/")
-			for _, c := range []byte(r.URL.Query().Get("before") + version + " 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n") {
+			rest := "Chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"
+			if r.URL.Query().Has("identity") {
+				rest = "identity\r\nContent-Length: 2\r\n\r\nab"
+			}
+			for _, c := range []byte(r.URL.Query().Get("before") + version + " 200 OK\r\nTransfer-Encoding: " + rest) {
 				conn.Write([]byte{c})
 			}
 		}), strings.TrimPrefix(scheme, "http"))
 		for _, method := range []string{"", http.MethodPost} {
 			for _, path := range []string{"HTTP/1.0", "HTTP/2", "HTTP/3", "ICY", "HTTP/1.1",
-				"HTTP/1.0?before=" + hints, "ICY?before=" + hints, "HTTP/1.1?before=" + hints} {
+				"HTTP/1.0?identity", "HTTP/1.1?identity", "HTTP/1.1?identity&before=" + hints, "HTTP/1.0?before=" + hints, "ICY?before=" + hints, "HTTP/1.1?before=" + hints} {
 				req := &fetch.Request{URL: uri.MustParse(srv.URL + "/" + path), Method: method}
 				if body, resp, err := drive.Do(t, newClient(t, &fetch.Options{TLS: trust(srv)}, urlhttp.Options{}), req); err != nil || body != "ab" || resp.Framing == fetch.FramedByClose {
 					t.Errorf("%s %s %s: %q, %v", scheme, method, path, body, err)

@@ -13,6 +13,9 @@ import (
 // decode it. An incoming therefore passes their heads on as HTTP/1.1, where net/http decodes chunked and
 // refuses other codings. The connection is closed afterwards. Informational responses may precede such a
 // head.
+//
+// The coding identity means none (RFC 2616, section 4.4; RFC 7230 removed it). Net/http refuses it in
+// responses of HTTP/1.1, so an incoming omits the field if the response has no other one.
 
 // An incoming is the receiving direction of an HTTP/1 connection.
 type incoming struct {
@@ -41,7 +44,7 @@ func (h *incoming) read(in *fetch.Conn, p []byte) (n int, err error) {
 			return n, err
 		}
 		h.written.Store(false)
-		if bytes.HasPrefix(p[:n], []byte(version11)) && !isInterim(p[:n]) {
+		if bytes.HasPrefix(p[:n], []byte(version11)) && !isInterim(p[:n]) && isUsual(p[:n]) {
 			return n, err
 		}
 		head = bytes.Clone(p[:n])
@@ -56,7 +59,8 @@ func (h *incoming) read(in *fetch.Conn, p []byte) (n int, err error) {
 		receive()
 	}
 	head = withVersion(head)
-	for err == nil && (isHTTP10(head) || isInterim(head)) && endOfHead(head) < 0 && len(head) <= maxHeader {
+	for err == nil && (isHTTP10(head) || mayBegin(head, version11)) && endOfHead(head) < 0 &&
+		len(head) <= maxHeader {
 		receive()
 	}
 	if end := endOfHead(head); end > 0 && isInterim(head) { // the head of another response follows
@@ -67,7 +71,7 @@ func (h *incoming) read(in *fetch.Conn, p []byte) (n int, err error) {
 		}
 		head = head[:end]
 	}
-	h.buf = withChunks(head)
+	h.buf = withoutIdentity(withChunks(head))
 	n = copy(p, h.buf)
 	h.buf = h.buf[n:]
 	return n, nil // an error comes again
@@ -217,6 +221,34 @@ func withChunks(p []byte) []byte {
 		return append(changed, p[first:]...)
 	}
 	return p
+}
+
+// isUsual reports whether p has a complete head without the coding identity.
+func isUsual(p []byte) bool {
+	end := endOfHead(p)
+	return end >= 0 && !bytes.Contains(p[:end], []byte("dentity")) &&
+		!bytes.Contains(p[:end], []byte("DENTITY"))
+}
+
+// withoutIdentity returns a response of HTTP/1.1 without the field Transfer-Encoding if that is identity.
+func withoutIdentity(p []byte) []byte {
+	end := endOfHead(p)
+	if end < 0 || !bytes.HasPrefix(p, []byte(version11)) {
+		return p
+	}
+	at, from, to := 0, 0, 0
+	for line := range strings.Lines(string(p[:end])) {
+		name, value, _ := strings.Cut(line, ":")
+		switch isCoding := strings.EqualFold(name, "Transfer-Encoding"); {
+		case isCoding && (to > 0 || !strings.EqualFold(strings.TrimSpace(value), "identity")),
+			to > 0 && to == at && strings.TrimLeft(line, " \t") != line: // a continued line
+			return p
+		case isCoding:
+			from, to = at, at+len(line)
+		}
+		at += len(line)
+	}
+	return append(bytes.Clone(p[:from]), p[to:]...)
 }
 
 // A tlsConn is a connection with TLS for HTTP/1.
