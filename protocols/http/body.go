@@ -35,6 +35,7 @@ type responseBody struct {
 	timer     *time.Timer // nil if there is no idle timeout, or if the connection has it
 	readSince time.Time   // the start of the last read, if there is an idle timeout
 	failed    bool
+	trailer   *trailerDigests // nil if the response announces none
 	closed    atomic.Bool
 	expired   atomic.Bool // the timer has ended the exchange
 }
@@ -83,6 +84,9 @@ func (b *responseBody) Read(p []byte) (int, error) {
 	}
 	if err != nil {
 		err = b.ended(err)
+	}
+	if b.trailer != nil {
+		err = b.trailer.check(p[:n], err)
 	}
 	return n, err
 }

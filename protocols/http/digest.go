@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -215,6 +216,52 @@ func isStored(by string) bool {
 	return slices.ContainsFunc(digestFields, func(f digestField) bool {
 		return f.stored && f.name == textproto.CanonicalMIMEHeaderKey(by)
 	})
+}
+
+// A trailerDigests verifies the digests in the trailer of a body (RFC 9530, section 6.4), over the bytes as
+// transferred. Their algorithms are not known before the content, so it computes those in use for the
+// announced fields. Digests in fields that are not announced are not verified.
+type trailerDigests struct {
+	ex     *exchange
+	fields []digestField
+	sums   fetch.DigestVerifier
+}
+
+func (ex *exchange) trailerDigests(partial bool) *trailerDigests {
+	if ex.resp.Trailer == nil {
+		return nil
+	}
+	d := &trailerDigests{ex: ex}
+	for _, f := range digestFields {
+		if _, announced := ex.resp.Trailer[f.name]; !announced || f.stored ||
+			partial && f.name != "Content-Digest" { // see digests for Content-MD5
+			continue
+		}
+		d.fields = append(d.fields, f)
+		if d.sums.Compute(f.algorithm); f.algorithm == "" {
+			for _, algorithm := range []string{"sha-512", "sha-256", "sha-1", "md5"} {
+				d.sums.Compute(algorithm)
+			}
+		}
+	}
+	if len(d.fields) == 0 {
+		return nil
+	}
+	return d
+}
+
+// check digests p, the next bytes. If err is io.EOF, it returns an error if a digest in the trailer differs.
+func (d *trailerDigests) check(p []byte, err error) error {
+	d.sums.Write(p)
+	if err != io.EOF {
+		return err
+	}
+	for _, stated := range readDigests(d.ex.resp.Trailer, d.fields, d.ex.ignoreDigest) {
+		if d.sums.Sum(stated.Algorithm) != nil {
+			d.sums.Add(stated)
+		}
+	}
+	return cmp.Or(d.sums.Verify(), err)
 }
 
 // verifiedReader verifies the digests of encoded content, while a decoder reads it.

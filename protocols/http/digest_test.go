@@ -2,6 +2,7 @@ package http_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/md5"
 	"crypto/sha1"
 	"crypto/sha256"
@@ -87,6 +88,57 @@ func TestStatedDigest(t *testing.T) {
 				if code := fetch.CodeOf(err); code != want || want == "" && got.Len() != len(content) || want != "" && length && got.Len() == len(content) || len(resp.Digests) == 0 {
 					t.Errorf("%s, with a length %v: %d of %d bytes, %v, digests %v, want code %q", name, length, got.Len(), len(content), err, resp.Digests, want)
 				}
+			}
+		}
+	}
+}
+
+// Digests in an announced trailer are verified over any version, also if the content is coded or a range.
+func TestDigestInTrailer(t *testing.T) {
+	t.Parallel()
+	content := bytes.Repeat([]byte("all work and no play "), 20000)
+	var coded bytes.Buffer
+	z := gzip.NewWriter(&coded)
+	z.Write(content)
+	z.Close()
+	for _, scheme := range []string{"http", "https"} {
+		for _, name := range []string{"Repr-Digest", "Content-Digest", "several algorithms", "Digest", "Content-MD5"} {
+			srv := newServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				q, body := r.URL.Query(), content
+				if q.Has("coded") {
+					w.Header().Set("Content-Encoding", "gzip")
+					body = coded.Bytes()
+				}
+				field, value := statements[name](body)
+				if q.Has("announced") {
+					w.Header().Set("Trailer", field)
+				} else {
+					field = http.TrailerPrefix + field
+				}
+				if q.Has("wrong") {
+					_, value = statements[name](body[1:])
+				}
+				if q.Has("part") {
+					w.Header().Set("Content-Range", "bytes 0-99/420000")
+					w.WriteHeader(http.StatusPartialContent)
+					body = body[:100]
+				}
+				w.(http.Flusher).Flush()
+				w.Write(body)
+				if !q.Has("missing") {
+					w.Header().Set(field, value)
+				}
+			}), strings.TrimPrefix(scheme, "http"))
+			c := newClient(t, &fetch.Options{TLS: trust(srv)}, urlhttp.Options{Compressed: true})
+			for query, want := range map[string]fetch.Code{"announced": "", "announced&wrong": fetch.ErrChecksum, "announced&coded": "", "announced&coded&wrong": fetch.ErrChecksum,
+				"announced&missing": "", "wrong": ""} {
+				if got, err := drive.Get(t, c, srv.URL+"/?"+query); fetch.CodeOf(err) != want || want == "" && got != string(content) {
+					t.Errorf("%s %s, %s: %d bytes, %v; want %q", scheme, name, query, len(got), err, want)
+				}
+			}
+			_, _, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(srv.URL + "/?announced&part"), Range: fetch.Range{Length: 100}})
+			if (name == "Content-Digest") != (fetch.CodeOf(err) == fetch.ErrChecksum) || name != "Content-Digest" && err != nil { // it is that of the range
+				t.Errorf("%s %s, part: %v", scheme, name, err)
 			}
 		}
 	}

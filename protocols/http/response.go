@@ -136,7 +136,9 @@ func (ex *exchange) content(r fetch.Range, total int64) (*fetch.Response, error)
 	b := newBody(ex)
 	codings := knownCodings(ex.resp.Header)
 	decoded := len(codings) > 0 && (ex.target.coded || ex.isPage())
-	m.Digests = ex.digests(ex.resp.StatusCode == http.StatusPartialContent, decoded)
+	partial := ex.resp.StatusCode == http.StatusPartialContent
+	m.Digests = ex.digests(partial, decoded)
+	b.trailer = ex.trailerDigests(partial)
 	out := &fetch.Response{Meta: m, Body: b}
 	if decoded {
 		out.Size = -1
