@@ -114,6 +114,9 @@ func (e *env) Exchange(ctx context.Context, req *Request) (*Response, error) {
 	from, _ := c.registry.Lookup(outer.url.Scheme())
 	c.recordPlace(serverOf(outer.url, from.Port), where)
 	outer.conn.Store(p.conn.Load())
+	for _, secret := range p.knownSecrets(req) { // the driver may read the content for its errors
+		outer.secrets.add(secret)
+	}
 	return resp, err
 }
 

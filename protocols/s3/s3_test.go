@@ -408,7 +408,8 @@ func TestTokenIsASecret(t *testing.T) {
 	t.Parallel()
 	const token = "t0ken"
 	s := &store{tree: tree(), override: func(w http.ResponseWriter, r *http.Request) bool {
-		refuse(w, 403, "SignatureDoesNotMatch", "no</Message><CanonicalRequest>"+r.Header.Get("X-Amz-Security-Token")+"</CanonicalRequest><Message>")
+		repeated := r.Header.Get("X-Amz-Security-Token")
+		refuse(w, 403, "SignatureDoesNotMatch", "not "+repeated+"</Message><CanonicalRequest>"+repeated+"</CanonicalRequest><Message>")
 		return true
 	}}
 	var mu sync.Mutex
