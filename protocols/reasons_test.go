@@ -1,9 +1,11 @@
 package protocols_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
@@ -110,7 +112,16 @@ func TestPasswordsRepeatedAfterTheLogin(t *testing.T) {
 			t.Parallel()
 			rawURL := strings.ReplaceAll(tt.url, "ADDR", answering(t, tt.greeting, tt.replies))
 			bare := strings.Replace(rawURL, "joe:s3cret@", "", 1)
-			c := drive.Client(t, &fetch.Options{Credentials: drive.Credentials(fetch.Credential{User: "joe", Password: "s3cret"})}, load)
+			var mu sync.Mutex
+			var received strings.Builder
+			c := drive.Client(t, &fetch.Options{Credentials: drive.Credentials(fetch.Credential{User: "joe", Password: "s3cret"}),
+				Recorder: fetch.RecorderFunc(func(context.Context, *fetch.Request) *fetch.Recording {
+					return &fetch.Recording{Received: func(_ int, p []byte) {
+						mu.Lock()
+						defer mu.Unlock()
+						received.Write(p)
+					}}
+				})}, load)
 			urls := []string{rawURL}
 			if scheme, _, _ := strings.Cut(name, ","); scheme != "http" && scheme != "nntp" { // these wait for a challenge
 				urls = append(urls, bare, bare)
@@ -120,6 +131,11 @@ func TestPasswordsRepeatedAfterTheLogin(t *testing.T) {
 				if err == nil || strings.Contains(err.Error(), "s3cret") || !strings.Contains(err.Error(), "****") {
 					t.Errorf("%s: %v, want the reply without the password", u, err)
 				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if strings.HasPrefix(name, "ftp") && (received.Len() == 0 || strings.Contains(received.String(), "s3cret")) {
+				t.Errorf("recorded %q", received.String())
 			}
 		})
 	}

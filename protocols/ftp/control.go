@@ -45,7 +45,7 @@ func (c *control) begin(ctx context.Context) error {
 	conn.SetIdle(c.env.Timeouts().Reply)
 	defer conn.Bind(ctx)()
 	c.lines = wire.NewLines(conn, 0)
-	c.lines.DoubleIAC = true
+	c.lines.DoubleIAC, c.lines.NoContent = true, true
 	if c.implicit {
 		if err := c.protect(ctx); err != nil {
 			return err

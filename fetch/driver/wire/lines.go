@@ -19,6 +19,10 @@ import (
 type Lines struct {
 	// DoubleIAC sends every byte 255 twice, as Telnet requires (RFC 959, section 2.3; RFC 854).
 	DoubleIAC bool
+	// NoContent declares that the connection carries only commands and replies. Secrets that were sent
+	// are then masked in recordings of all replies; otherwise only in the reply to the secret, because
+	// later bytes may be content.
+	NoContent bool
 	// Limits limits the size of each reply.
 	Limits ReplyLimits
 
@@ -182,8 +186,12 @@ func Send(conn net.Conn, lines []string, data, shown string) error {
 }
 
 func (l *Lines) write() error {
-	if r, ok := l.conn.(recorder); ok && l.masked != nil {
-		_, err := r.WriteMasked(l.out, l.masked)
+	if r, ok := l.conn.(recorder); ok && (l.masked != nil || l.NoContent) {
+		shown := l.masked
+		if shown == nil {
+			shown = l.out
+		}
+		_, err := r.WriteMasked(l.out, shown)
 		return err
 	}
 	_, err := l.conn.Write(l.out)
