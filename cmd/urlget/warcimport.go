@@ -59,6 +59,9 @@ func importInto(p *program, cmd *cobra.Command, args []string, kinds []archive.K
 		}
 	}
 	for _, name := range args {
+		if info, err := os.Stat(name); err == nil && info.Mode().Perm()&0o077 == 0 {
+			v.writer.Restrict() // the copy is as private as the original
+		}
 		if err := importOne(ctx, m, name); err != nil {
 			return failure.File(err)
 		}

@@ -3,8 +3,10 @@ package main
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/urlget/urlget/archive/wacz"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/internal/atomicfile"
 )
 
 func runPack(_ *program, _ *cobra.Command, args []string) error {
@@ -19,21 +22,30 @@ func runPack(_ *program, _ *cobra.Command, args []string) error {
 		return failure.Hinted("the first FILE is the output and must end in .wacz",
 			"for example: urlget warc pack ALL.wacz ONE.warc.gz TWO.warc.gz")
 	}
-	out, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return failure.File(err)
+	if _, err := os.Lstat(args[0]); err == nil {
+		return failure.File(&fs.PathError{Op: "open", Path: args[0], Err: syscall.EEXIST})
 	}
-	err = packInto(out, args[1:])
-	_, isDamage := errors.AsType[*warc.DamageError](err)
-	if err != nil && !isDamage {
-		out.Close()
-		os.Remove(args[0])
-		return failure.File(err)
+	mode := fs.FileMode(0o644)
+	for _, name := range args[1:] {
+		info, err := os.Stat(name)
+		if err != nil {
+			return failure.File(err)
+		}
+		mode &= info.Mode().Perm() | 0o600 // as private as the archives
 	}
-	if failed := out.Close(); failed != nil || err == nil {
-		return failure.File(failed)
+	var damage *warc.DamageError
+	var damaged error
+	err := atomicfile.Replace(args[0], mode, func(out io.Writer) error {
+		err := packInto(out, args[1:])
+		if errors.As(err, &damage) {
+			damaged, err = err, nil
+		}
+		return err
+	})
+	if err == nil && damaged != nil {
+		return damagedArchive(damaged)
 	}
-	return damagedArchive(err)
+	return failure.File(err)
 }
 
 func packInto(out io.Writer, names []string) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,7 +90,13 @@ func (a *app) index(dir string) error {
 			f.Close()
 		}
 	}()
+	mode := fs.FileMode(0o666)
 	for i, name := range names {
+		info, err := os.Stat(name)
+		if err != nil {
+			return fileError(err)
+		}
+		mode &= info.Mode().Perm() | 0o600 // the index has URLs and forms of the archives
 		part, err := os.Create(filepath.Join(tmp, fmt.Sprint(i)))
 		if err != nil {
 			return fileError(err)
@@ -103,7 +110,7 @@ func (a *app) index(dir string) error {
 			damaged = cmp.Or(damaged, error(&fetch.Error{Code: fetch.ErrProtocol, Err: err}))
 		}
 	}
-	out, err := os.Create(filepath.Join(tmp, mergedIndex))
+	out, err := os.OpenFile(filepath.Join(tmp, mergedIndex), os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return fileError(err)
 	}
