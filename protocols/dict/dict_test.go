@@ -117,6 +117,22 @@ func TestListings(t *testing.T) {
 	}
 }
 
+// A list with fewer lines than announced is incomplete, like definitions. The number may be missing.
+func TestShortLists(t *testing.T) {
+	t.Parallel()
+	for path, conversation := range map[string]string{
+		"m:do": commandScript(`MATCH ! . "do"`, "S: 152 N matches\nS: one \"dot\"\nS: .\nS: 250 ok\n"),
+		"":     commandScript("SHOW DB", "S: 110 N databases present\nS: one \"The One\"\nS: .\nS: 250 ok\n"),
+	} {
+		for announced, want := range map[string]fetch.Code{"1": "", "some": "", "0": "", "2": fetch.ErrProtocol} {
+			addr := serve(t, strings.Replace(conversation, " N ", " "+announced+" ", 1))
+			if got, err := drive.Get(t, client(t, nil), "dict://"+addr+"/"+path); fetch.CodeOf(err) != want || !strings.HasPrefix(got, "one ") {
+				t.Errorf("%q, %s: %q, %v; want %q", path, announced, got, err, want)
+			}
+		}
+	}
+}
+
 func TestMatchBody(t *testing.T) {
 	t.Parallel()
 	addr := serve(t, commandScript(`MATCH ! . "do"`, "S: 152 1 matches\nS: one \"dot\"\nS: .\nS: 250 ok\n"))

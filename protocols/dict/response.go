@@ -1,6 +1,7 @@
 package dict
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -51,8 +52,8 @@ type response struct {
 	head  []byte     // text before the block
 	block io.Reader  // the current block; nil if there is none
 	def   Definition // the definition in the block
-	count int        // definitions so far
-	// announced is the number of definitions in the first reply; 0 if it is missing.
+	count int        // definitions, or lines of a list, so far
+	// announced is the number of definitions or lines in the first reply; 0 if it is missing.
 	announced int
 	nth       int // position of def among the definitions in its database
 	// pending holds the definitions not yet yielded, if the response is listed.
@@ -68,9 +69,9 @@ func (a *response) begin() error {
 		return err
 	}
 	a.status = reply
+	fmt.Sscanf(reply.Text(), "%d ", &a.announced) // RFC 2229, section 3; stays 0 if missing
 	switch {
 	case a.query.verb == define && reply.Code == replyDefinitions:
-		fmt.Sscanf(reply.Text(), "%d ", &a.announced) // RFC 2229, section 3.2.2; stays 0 if missing
 		if err := a.nextDefinition(); err != io.EOF {
 			return err
 		}
@@ -175,6 +176,8 @@ func (a *response) next() error {
 		return wire.Unexpected(err)
 	case reply.Code != replyOK:
 		return failure(reply, a.query)
+	case a.count < a.announced:
+		return fetch.ErrProtocol.Errorf("received %d of %d lines", a.count, a.announced)
 	}
 	return io.EOF
 }
@@ -190,6 +193,9 @@ func (a *response) Read(p []byte) (int, error) {
 			return 0, a.end
 		}
 		n, err := a.block.Read(p)
+		if a.query.verb != define {
+			a.count += bytes.Count(p[:n], []byte("\n"))
+		}
 		switch err {
 		case nil:
 		case io.EOF:
