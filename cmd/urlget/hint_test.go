@@ -50,6 +50,7 @@ func TestHintsForCauses(t *testing.T) {
 		{fetch.ErrProtocol, errors.New(`malformed reply: "SSH-2.0-OpenSSH_9.2"`), "sftp://h.example/x"},
 		{fetch.ErrProtocol, errors.New(`the server does not speak HTTP, but said "(vsFTPd"`), "ftp://h.example/x"},
 		{fetch.ErrProtocol, errors.New(`the server does not speak HTTP, but said "what?"`), "another service"},
+		{fetch.ErrProtocol, errors.New("not a TFTP packet"), ""},
 		{fetch.ErrProtocol, errors.New("odd"), ""},
 	}
 	for _, tt := range tests {
