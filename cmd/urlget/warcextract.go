@@ -109,12 +109,19 @@ func extractURLs(ctx context.Context, rep *reporter, client *fetch.Client, urls 
 		switch {
 		case done:
 			saved++
-		case err != nil && (!all || slices.Contains(lost, fetch.CodeOf(err)) || errors.As(err, &damage)):
+		case err != nil && (!all || isCut(err) || slices.Contains(lost, fetch.CodeOf(err)) ||
+			errors.As(err, &damage)):
 			rep.fail(u.Redacted(), err)
 		}
 	}
 	rep.say("saved %s from %s", quantity(saved, "file"), quantity(len(urls), "URL"))
 	return failure.File(d.Flush())
+}
+
+// isCut reports whether content began and then failed, for any reason.
+func isCut(err error) bool {
+	e, ok := errors.AsType[*fetch.Error](err)
+	return ok && e.Op == "read"
 }
 
 // printRecords prints the blocks of records, and returns the identifiers that no record has.
