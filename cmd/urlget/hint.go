@@ -189,8 +189,7 @@ func plainURL(url string) string {
 
 // otherProtocol returns the hint that the server speaks another protocol, recognized by its greeting.
 func otherProtocol(e *fetch.Error) string {
-	url := e.URL
-	text := strings.NewReplacer("TFTP", "", "tftp", "", "SFTP", "", "sftp", "").Replace(e.Message())
+	text, url := e.Message(), e.URL
 	for _, g := range flags.Greetings {
 		_, rest, ok := strings.Cut(url, ":")
 		if ok && strings.Contains(text, g.Text) && !strings.HasPrefix(url, g.Scheme+":") {

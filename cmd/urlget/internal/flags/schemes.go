@@ -59,6 +59,10 @@ type Greeting struct {
 var Greetings = []Greeting{
 	{`SSH-`, "sftp", "the server speaks SSH: try URL"},
 	{`\x15\x03`, "https", "the server speaks TLS: try URL"},
+	{`TFTP`, "", ""}, // our own words
+	{`tftp`, "", ""},
+	{`SFTP`, "", ""},
+	{`sftp`, "", ""},
 	{`ftp`, "ftp", "the server speaks FTP: try URL"},
 	{`FTP`, "ftp", "the server speaks FTP: try URL"},
 	{`HTTP/1.`, "http", "the server speaks HTTP: try URL"},
