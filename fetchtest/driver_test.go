@@ -3,7 +3,6 @@ package fetchtest
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -159,7 +158,7 @@ func (d *treeDriver) exchange(ctx context.Context, conn *fetch.Conn, line string
 		}
 		e := &fetch.Error{Code: fetch.ErrNotFound, Reply: fetch.Reply{Code: 404, Text: text}}
 		if d.has("tells secrets") {
-			e.Err = errors.New(req.URL.String())
+			d.env.Logger().Info("not found", "url", req.URL.String()) // the client masks errors
 		}
 		return nil, e
 	case status != "200" && d.has("takes noise for content"):
