@@ -47,7 +47,8 @@ func (x *explainer) explainState(e *explanation, dir string, scope *crawl.Scope)
 		}
 	}
 	opts := &mirror.Options{Crawl: crawl.Options{Scope: *scope}, State: t.State,
-		Newer: t.Mirror || x.opts.Output.Newer, Spider: t.Spider}
+		Newer: t.Mirror || x.opts.Output.Newer, Convert: t.Convert, Keep: x.opts.Output.NoClobber,
+		Spider: t.Spider}
 	state, waits, err := mirror.FindState(x.client, dir, seeds, opts)
 	_, missing := os.Stat(state)
 	switch {
@@ -57,7 +58,7 @@ func (x *explainer) explainState(e *explanation, dir string, scope *crawl.Scope)
 		state += ", which cannot be opened: " + render.ErrorText(err)
 	case waits:
 		state += ": the tree was interrupted and is resumed"
-	case t.State == "" && (!opts.Newer || t.Spider): // removed at the end
+	case t.State == "" && (!opts.Newer && !opts.Convert || t.Spider): // removed at the end
 		return nil
 	case missing == nil:
 		state += " (of an earlier run)"

@@ -2,6 +2,7 @@ package mirror_test
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -67,6 +68,54 @@ func TestKeptPagesAreReadForLinks(t *testing.T) {
 		t.Errorf("responses: %v, want one for the missing file", got)
 	}
 	compare(t, "after the second run", files(t, dir), map[string]string{"index.html": texts["/"], "s/index.html": texts["/s/"], "s/a.html": "a"})
+}
+
+// TestConvertedPagesAreRequestedForLinks mirrors with converted links and then keeps the files. The links
+// of converted pages lead to files. Those of the server are in the originals or on the server, also when
+// the mirrors are of different kinds, and after more than one of them.
+func TestConvertedPagesAreRequestedForLinks(t *testing.T) {
+	t.Parallel()
+	texts := map[string]string{"/": `<a href="/d/">d</a><a href="/q?x=1">q</a>`, "/d/": `<a href=a>a</a>`,
+		"/d/index.html": "other", "/d/a": `<a href="/">up</a><a href=index.html>i</a>`, "/q?x=1": `<a href=deep>deep</a>`,
+		"/deep": `<a href="/index.html">up</a>`, "/index.html": `<a href="/d/">d</a><a href="/q?x=1">q</a>`}
+	for _, tt := range []struct {
+		name  string
+		first mirror.Options
+	}{
+		{"once", mirror.Options{Convert: true}},
+		{"once, with originals", mirror.Options{Convert: true, Originals: true}},
+		{"updated", mirror.Options{Convert: true, Newer: true}},
+		{"updated, with originals", mirror.Options{Convert: true, Newer: true, Originals: true}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			texts := maps.Clone(texts)
+			site, _ := pages(t, texts)
+			dir := t.TempDir()
+			opts := noHost()
+			opts.Newer, opts.Convert, opts.Originals = tt.first.Newer, tt.first.Convert, tt.first.Originals
+			run(t, dir, site.URL+"/", opts)
+			want := files(t, dir)
+			want["deep"] = texts["/deep"]
+			for _, keep := range []mirror.Options{{}, {}, {Newer: true}, {}} {
+				for _, name := range []string{"deep", "deep.orig"} {
+					os.Remove(filepath.Join(dir, name))
+					delete(want, "deep.orig")
+				}
+				opts := noHost()
+				opts.Keep, opts.Newer = true, keep.Newer
+				if events, r := run(t, dir, site.URL+"/", opts); r.Saved != 1 || r.Failed > 0 {
+					t.Errorf("%+v, %q", r, events)
+				}
+				compare(t, "kept", files(t, dir), want)
+			}
+			delete(texts, "/index.html")
+			opts = noHost()
+			opts.Keep = true
+			run(t, dir, site.URL+"/", opts)
+			compare(t, "not found", files(t, dir), want)
+		})
+	}
 }
 
 // TestRemovedPagesWithOriginals removes converted pages but keeps their originals. The next mirror

@@ -33,10 +33,11 @@ type Options struct {
 	// states.
 	State string
 	// Newer skips files that have not changed on the server. Files that a listing shows as
-	// unchanged are not requested; the others are requested conditionally. Newer keeps the state
-	// file for the next run; otherwise it is removed at the end.
+	// unchanged are not requested; the others are requested conditionally. Newer and Convert keep the
+	// state file for the next run; otherwise it is removed at the end.
 	Newer bool
-	// Keep does not overwrite existing files.
+	// Keep does not overwrite existing files. It reads their links, and requests converted pages without
+	// an original for theirs.
 	Keep bool
 	// Delete removes files of earlier runs that no longer exist on the server: those missing from
 	// the listing of their directory, and linked ones that the server reports as not found. At the

@@ -57,9 +57,12 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visitResult) err
 	if v.reread = known.same && r.savedInThisRun(); v.reread {
 		return r.unchanged(ctx, r.now.Path)
 	}
+	if m.Keep && r.existing != nil && r.old.Page && known.original == "" {
+		return r.readConverted(ctx)
+	}
 	a := plan(&m.Options, r.old, r.now, known)
 	if a.unchanged {
-		return r.unchanged(ctx, r.now.Path)
+		return r.unchanged(ctx, r.unconverted)
 	}
 	return r.act(ctx, a, known)
 }
@@ -113,17 +116,18 @@ func (r *retrieval) linkShared() {
 	v := r.old
 	r.old = memo{}
 	original := r.originalOf(v)
-	if v.Page && original == "" || r.d.Flush() != nil ||
+	converted := v.Page && original == ""
+	if converted && !r.Keep || r.d.Flush() != nil ||
 		r.d.Root.Link(cmp.Or(original, v.Path), r.now.Path) != nil {
 		return
 	}
 	info, err := r.d.Lstat(r.now.Path)
-	if err != nil || original == "" && !v.describes(info) {
+	if err != nil || original == "" && !converted && !v.describes(info) {
 		r.d.Root.Remove(r.now.Path)
 		return
 	}
 	r.old, r.existing, r.linked = v, info, true
-	r.old.Path, r.old.Shared, r.old.Page = r.now.Path, "", false
+	r.old.Path, r.old.Shared, r.old.Page = r.now.Path, "", converted
 	r.old.Size, r.old.Saved = info.Size(), info.ModTime()
 }
 
@@ -229,14 +233,32 @@ func (r *retrieval) unchanged(ctx context.Context, name string) error {
 	return r.follow(ctx, r.p, r.old, name, nil, nil)
 }
 
+// readConverted keeps a converted file and requests the page for its links, because those in the file
+// lead to other files.
+func (r *retrieval) readConverted(ctx context.Context) error {
+	r.old.Path, r.old.Run = r.now.Path, r.now.Run
+	r.p.Memo = r.old.bytes()
+	err := r.read(ctx, r.p, r.v)
+	r.v.Size = r.existing.Size()
+	if err != nil && r.linked {
+		r.unlinkShared()
+	}
+	return err
+}
+
+// unlinkShared removes the link of linkShared. The shared file remains.
+func (r *retrieval) unlinkShared() {
+	r.d.Root.Remove(r.now.Path)
+	r.state.Disclaim(filePrefix + r.now.Path)
+	r.state.Disclaim(provisionalPrefix + r.p.Key())
+	r.linked = false
+}
+
 // failed ends an attempt that saved nothing. It returns nil if nothing had to be saved.
 func (r *retrieval) failed(err error) error {
 	switch {
 	case r.linked:
-		r.d.Root.Remove(r.now.Path) // the shared file remains
-		r.state.Disclaim(filePrefix + r.now.Path)
-		r.state.Disclaim(provisionalPrefix + r.p.Key())
-		r.linked = false
+		r.unlinkShared()
 		return r.failed(err)
 	case errors.Is(err, errListed):
 		r.state.Disclaim(filePrefix + r.now.Path)

@@ -62,6 +62,8 @@ func (m *mirror) kind() string {
 		kind = "spider"
 	case m.Newer:
 		kind = "newer"
+	case m.Convert:
+		kind = "kept"
 	}
 	if m.Crawl.Scope.SeedsOnly {
 		kind += " page"
@@ -69,7 +71,17 @@ func (m *mirror) kind() string {
 	return kind
 }
 
-func (m *mirror) keepsState() bool { return m.Newer && !m.Spider }
+// keptKind is the kind of m if it goes on with a kept state.
+func (m *mirror) keptKind() string {
+	if m.Keep {
+		return strings.Replace(m.kind(), "once", "kept", 1)
+	}
+	return m.kind()
+}
+
+// keepsState reports whether the next run needs the state: for the validators, or because nothing else
+// says which pages were converted.
+func (m *mirror) keepsState() bool { return (m.Newer || m.Convert) && !m.Spider }
 
 // removesState reports whether the state is removed after a complete run.
 func (m *mirror) removesState() bool {
@@ -105,8 +117,12 @@ func (m *mirror) openState(seeds []uri.URI) error {
 	if m.state.Continues() {
 		return nil
 	}
+	kind := m.kind()
+	if m.before != nil {
+		kind = m.keptKind()
+	}
 	m.state.Disclaim(kindKey)
-	if _, err := m.state.Claim(kindKey, m.kind()); err != nil {
+	if _, err := m.state.Claim(kindKey, kind); err != nil {
 		return errors.Join(err, m.closeState())
 	}
 	return nil
@@ -163,7 +179,7 @@ func closeUnchanged(state *crawl.State, name string, before fs.FileInfo) error {
 }
 
 // suitability reports whether m may use the state. States without a kind were written by older
-// versions: unfinished ones fit any kind, and complete ones count as "newer".
+// versions: unfinished ones fit any kind, and complete ones count as kept.
 func (m *mirror) suitability(state *crawl.State, seeds []uri.URI) (int, error) {
 	kind, _, err := state.Owner(kindKey)
 	switch {
@@ -172,9 +188,9 @@ func (m *mirror) suitability(state *crawl.State, seeds []uri.URI) (int, error) {
 	case len(state.Seeds()) == 0: // never used
 		return reusable, nil
 	case !state.Continues() &&
-		(m.State != "" || m.keepsState() == (kind == "" || strings.HasPrefix(kind, "newer"))):
+		(m.State != "" || m.Keep || m.keepsState() != strings.HasPrefix(kind, "once")):
 		return reusable, nil
-	case !state.Continues() || kind != "" && kind != m.kind():
+	case !state.Continues() || kind != "" && kind != m.kind() && kind != m.keptKind():
 		return unsuitable, nil
 	}
 	keys := make([]string, len(seeds))
