@@ -32,8 +32,9 @@ const maxName = 200 // length of a name in bytes; longer ones are shortened and 
 // Path returns the slash-separated path for u, whose scheme has the traits t. Two URLs share a path
 // only if they have the same key (see uri.URI.Key), or are Gopher URLs that differ only in the item
 // type or in the "+" of Gopher+. Without Distinct, these share a path too: a directory and its
-// index.html on the web, Gopher URLs that differ in the slash that begins the selector, Prospero
-// URLs that differ in their fields, and WAIS documents with the same database, types and file name.
+// index.html on the web, names that end in a NUL or in "%00" and a number, Gopher URLs that differ in the
+// slash that begins the selector, Prospero URLs that differ in their fields, and WAIS documents with the
+// same database, types and file name.
 //
 // The directory of the server is its host name, followed by "+port" if the port is not the default.
 // Each path segment becomes a file name. Characters that a file name must not contain are written
@@ -54,6 +55,10 @@ func (l *Layout) Path(u uri.URI, t fetch.Traits) string {
 		names = treeNames(u, l.Distinct)
 	}
 	dirs, name := names[:len(names)-1], names[len(names)-1]
+	if !l.Distinct && isProvisional(name) {
+		i := strings.LastIndex(name, "%00")
+		name = name[:i] + "%2500" + name[i+3:]
+	}
 	switch {
 	case l.Flat:
 		dirs = nil
@@ -88,8 +93,8 @@ func alternative(name string, n int) string {
 	return fmt.Sprintf("%s%s.%d%s", dir, strings.TrimSuffix(base, ext), n, ext)
 }
 
-// provisional returns the nth alternative to a path during a run. It is the path itself if n is 0. No
-// URL and no server has another one.
+// provisional returns the nth alternative to a path during a run. It is the path itself if n is 0.
+// Layout.Path never returns another one.
 func provisional(name string, n int) string {
 	if n == 0 {
 		return name

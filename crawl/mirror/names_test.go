@@ -66,3 +66,22 @@ func TestNamesOfDocuments(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesLikeProvisionalOnes mirrors URLs whose names look like those of files during a run. They are
+// reported and kept.
+func TestNamesLikeProvisionalOnes(t *testing.T) {
+	t.Parallel()
+	texts := map[string]string{"/": `<a href="a%001">1</a><a href="a">2</a><a href="a?%001.x">3</a><a href="b%00">4</a>`,
+		"/a%001": "NUL", "/a": "a", "/a?%001.x": "query", "/b%00": "b"}
+	site, _ := pages(t, texts)
+	dir, opts := t.TempDir(), noHost()
+	opts.Newer = false
+	want := map[string]string{"index.html": texts["/"], "a%25001": "NUL", "a": "a", "a?%25001.x": "query", "b%2500": "b"}
+	for _, opts.Keep = range []bool{false, true} {
+		events, r := run(t, dir, site.URL+"/", opts)
+		if len(events) != len(want) || opts.Keep && r.Saved > 0 {
+			t.Errorf("%+v, %q", r, events)
+		}
+		compare(t, "files", files(t, dir), want)
+	}
+}
