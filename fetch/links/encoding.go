@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/encoding/unicode/utf32"
+	"golang.org/x/text/transform"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
@@ -242,7 +243,9 @@ func (p pageEncoding) entry(base uri.URI, ref, rel string) fetch.Entry {
 }
 
 // reference returns a reference in a page with the encoding p. Paths are in UTF-8 and queries in
-// the encoding of the page (URL Standard, section 4.4).
+// the encoding of the page (URL Standard, section 4.4). A sequence of characters is encoded at once,
+// because ISO-2022-JP has an escape sequence before and after it. Of its bytes, those of ASCII characters
+// are escaped, too, so that servers do not take them for delimiters.
 func (p pageEncoding) reference(ref string) string {
 	if p.Encoding == nil {
 		return ref
@@ -254,18 +257,25 @@ func (p pageEncoding) reference(ref string) string {
 	}
 	encoder := p.NewEncoder()
 	var b strings.Builder
-	for _, r := range query {
-		if r < utf8.RuneSelf {
-			b.WriteRune(r)
+	for query != "" {
+		if query[0] < utf8.RuneSelf {
+			b.WriteByte(query[0])
+			query = query[1:]
 			continue
 		}
-		encoded, err := encoder.String(string(r))
+		end := strings.IndexFunc(query, func(r rune) bool { return r < utf8.RuneSelf })
+		if end < 0 {
+			end = len(query)
+		}
+		encoded, n, err := transform.String(encoder, query[:end])
 		if err != nil {
-			encoded = fmt.Sprintf("&#%d;", r)
+			r, size := utf8.DecodeRuneInString(query[n:])
+			encoded, n = encoded+fmt.Sprintf("&#%d;", r), n+size
 		}
 		for _, c := range []byte(encoded) {
 			fmt.Fprintf(&b, "%%%02X", c)
 		}
+		query = query[n:]
 	}
 	ref = path + "?" + b.String()
 	if hasFragment {

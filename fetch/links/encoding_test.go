@@ -23,6 +23,8 @@ func TestEncodingOfPages(t *testing.T) {
 		{"a character reference in Latin-1", latin1, "<a href=\"&eacute;?&eacute;&#8364;&#26085;\">", []string{"a http://h.example/dir/%C3%A9?%E9%80%26%23%32%36%30%38%35%3B"}, "<a href=\"\xe9\">"},
 		{"both", latin1, "<a href=\"&eacute;\xe9\">", []string{"a http://h.example/dir/%C3%A9%C3%A9"}, "<a href=\"\xe9\">"},
 		{"EUC-JP", eucJP, "<a href=\"http://\xc6\xfc\xcb\xdc.example/\xc6\xfc?\xc6\xfc\">", []string{"a http://日本.example/%E6%97%A5?%C6%FC"}, ""},
+		{"a query in ISO-2022-JP", "text/html; charset=iso-2022-jp", "<a href=\"?\x1b$BF|K\\\x1b(B&\x1b$BF|\x1b(B&#8364;&#8364;&#26085;\">",
+			[]string{"a http://h.example/dir/page.html?%1B%24%42%46%7C%4B%5C%1B%28%42&%1B%24%42%46%7C%1B%28%42%26%23%38%33%36%34%3B%26%23%38%33%36%34%3B%1B%24%42%46%7C%1B%28%42"}, ""},
 		{"EUC-JP with a character that it lacks", eucJP, "<a title=\"\xc6\xfc\" href=x>", []string{"a http://h.example/dir/x"}, ""},
 		{"a meta element", "text/html", "<meta charset=windows-1251><a href=\"\xe9\">", []string{"a http://h.example/dir/%D0%B9"}, ""},
 		{"the content type goes first", latin1, "<meta charset=windows-1251><a href=\"\xe9\">", []string{"a http://h.example/dir/%C3%A9"}, ""},
