@@ -182,7 +182,7 @@ func TestSitemaps(t *testing.T) {
 func TestScopeOfSitemaps(t *testing.T) {
 	t.Parallel()
 	other := newSite(t, map[string]string{"/": "x", "/other.xml": "<urlset><url><loc>/</loc></url></urlset>"})
-	pages := map[string]string{"/robots.txt": "Sitemap: /maps.xml\nSitemap: " + other.URL + "/other.xml\nSitemap: /moved.xml",
+	pages := map[string]string{"/robots.txt": "Sitemap: /maps.xml\nSitemap: " + other.URL + "/robots.xml\nSitemap: /moved.xml\nSitemap: gopher://h/x",
 		"/d/": `<link rel=sitemap href="` + other.URL + `/other.xml"><link rel=sitemap href=/linked.xml>`, "/d/a.png": "a", "/b.png": "b",
 		"/maps.xml": "<sitemapindex><sitemap><loc>" + other.URL + "/other.xml</loc></sitemap><sitemap><loc>/1.xml</loc></sitemap>" +
 			"<sitemap><loc>ftp://h/x.xml</loc></sitemap><sitemap><loc>http://[</loc></sitemap></sitemapindex>",
@@ -197,13 +197,41 @@ func TestScopeOfSitemaps(t *testing.T) {
 	if want := []string{"/1.xml", "/2.xml", "/3.xml", "/d/", "/d/a.png", "/linked.xml", "/maps.xml"}; !slices.Equal(done, want) {
 		t.Errorf("%q, want %q", done, want)
 	}
-	want := map[string]crawl.Reason{other.URL + "/other.xml": "host", "ftp://h/x.xml": "scheme", "": "no_target", "/4.xml": "depth", "/b.png": "parent"}
+	want := map[string]crawl.Reason{other.URL + "/other.xml": "host", other.URL + "/robots.xml": "host", "gopher://h/x": "scheme", "ftp://h/x.xml": "scheme", "": "no_target", "/4.xml": "depth", "/b.png": "parent"}
 	if !maps.Equal(left, want) {
 		t.Errorf("left %q, want %q", left, want)
 	}
 	done, _ = visits(t, site, "/d/", crawl.Options{Sitemaps: true, Scope: crawl.Scope{SpanHosts: true, Domains: []string{"h.example"}}})
 	if i := slices.IndexFunc(done, func(s string) bool { return strings.Contains(s, "other.xml") }); i >= 0 {
 		t.Errorf("%q is outside of the domains", done[i])
+	}
+}
+
+// Each sitemap of robots.txt that is not followed is reported, with a reason.
+func TestRefusedSitemapsAreReported(t *testing.T) {
+	t.Parallel()
+	robots := "Sitemap: http://[\nSitemap: data:,x\n"
+	for i := range 5 {
+		robots += fmt.Sprintf("Sitemap: /%d.xml\n", i)
+	}
+	site := newSite(t, map[string]string{"/robots.txt": robots, "/": "x"})
+	left := map[string]crawl.Reason{}
+	opts := crawl.Options{Sitemaps: true, MaxAlike: 3}
+	opts.Left = func(l crawl.Link, why crawl.Reason) {
+		if l.Rel != "sitemap" || l.From.String() != site.URL+"/" {
+			t.Errorf("%+v", l)
+		}
+		left[strings.TrimPrefix(l.URL.String(), site.URL)+l.Text] = why
+	}
+	c := fetch.New(nil, httpdriver.Load)
+	defer c.Close()
+	if _, err := crawl.Run(t.Context(), c, []uri.URI{uri.MustParse(site.URL + "/")}, &opts); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]crawl.Reason{"data:,x": crawl.NoTarget, "/3.xml": crawl.TooManyAlike, "/4.xml": crawl.TooManyAlike,
+		`http://[: malformed URL "http://[": [ without ]`: crawl.NoTarget}
+	if !maps.Equal(left, want) {
+		t.Errorf("left %q, want %q", left, want)
 	}
 }
 

@@ -1,6 +1,8 @@
 package crawl
 
 import (
+	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/urlget/urlget/fetch"
@@ -68,30 +70,26 @@ func (r *Rules) target(p *Page, to uri.URI) (Link, Reason) {
 	return l, why
 }
 
-const maxSitemaps = 10_000
-
-// sitemaps returns links to the sitemaps of the server of a seed. List has those of its robots.txt.
+// sitemaps yields links to the sitemaps of the server of a seed. List has those of its robots.txt.
 // Without one, a sitemap is at its usual place.
-func (r *Rules) sitemaps(p *Page, list []string) (found []Link) {
-	guessed := len(list) == 0
-	if guessed && !r.Client.Traits(p.URL).HTML {
-		return nil
-	}
-	if guessed {
-		list = []string{"/sitemap.xml"}
-	}
-	for _, text := range list[:min(len(list), maxSitemaps)] {
-		ref, err := uri.ParseRef(text)
-		if err != nil {
-			continue
+func (r *Rules) sitemaps(p *Page, list []string) iter.Seq2[Link, Reason] {
+	return func(yield func(Link, Reason) bool) {
+		guessed := len(list) == 0
+		if guessed && r.Client.Traits(p.URL).HTML {
+			list = []string{"/sitemap.xml"}
 		}
-		l := Link{URL: r.plain(p.URL.Resolve(ref)), From: p.URL, Seed: p.Seed, seed: p.seed, Rel: "sitemap",
-			Size: -1, Guessed: guessed}
-		if l, why := r.follow(l); why == Followed {
-			found = append(found, l)
+		for _, text := range list {
+			l := Link{From: p.URL, Seed: p.Seed, seed: p.seed, Rel: "sitemap", Size: -1, Guessed: guessed}
+			if ref, err := uri.ParseRef(text); err == nil {
+				l.URL = r.plain(p.URL.Resolve(ref))
+			} else {
+				l.Kind, l.Text = fetch.EntryError, fmt.Sprintf("%.200s: %v", text, err)
+			}
+			if !yield(r.follow(l)) {
+				return
+			}
 		}
 	}
-	return found
 }
 
 // form returns the form whose budget a new page takes from, or "".

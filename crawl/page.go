@@ -104,19 +104,11 @@ func (p *Page) AddLink(ctx context.Context, e fetch.Entry) error {
 		return nil
 	}
 	l, why := v.link(p, e)
-	if why == Followed {
-		var err error
-		if why, err = v.Frontier.Add(ctx, &l, v.form(&l)); err != nil {
-			return err
-		}
-	}
-	switch {
-	case why != Followed:
-		v.left(l, why)
-	case !l.Listed:
+	why, err := v.add(ctx, &l, why)
+	if err == nil && why == Followed && !l.Listed {
 		v.seen.add(id)
 	}
-	return nil
+	return err
 }
 
 // AddLinks calls AddLink for all entries.

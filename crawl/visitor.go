@@ -93,8 +93,8 @@ func (v *Visitor) checkRobots(ctx context.Context, p *Page) (allowed bool, err e
 		p.Delay = rules.Delay
 	}
 	if err == nil && sitemaps {
-		for _, l := range v.sitemaps(p, rules.Sitemaps) {
-			if _, err := v.Frontier.Add(ctx, &l, ""); err != nil {
+		for l, why := range v.sitemaps(p, rules.Sitemaps) {
+			if _, err := v.add(ctx, &l, why); err != nil {
 				return false, err
 			}
 		}
@@ -103,6 +103,20 @@ func (v *Visitor) checkRobots(ctx context.Context, p *Page) (allowed bool, err e
 		return true, nil
 	}
 	return err == nil && v.Robots.Allowed(rules, p.URL), err
+}
+
+// add adds the page of a link to the frontier if why is Followed. It reports the other links.
+func (v *Visitor) add(ctx context.Context, l *Link, why Reason) (Reason, error) {
+	if why == Followed {
+		var err error
+		if why, err = v.Frontier.Add(ctx, l, v.form(l)); err != nil {
+			return why, err
+		}
+	}
+	if why != Followed {
+		v.left(*l, why)
+	}
+	return why, nil
 }
 
 func (v *Visitor) left(l Link, why Reason) {
