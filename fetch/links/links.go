@@ -38,10 +38,11 @@ func EntriesAndAnchors(resp *fetch.Response, rel string, a *Anchors) (iter.Seq2[
 // a sitemap or feed as [XML] does, a web app manifest, the imports of a script, or a text/uri-list. If the
 // content type has no links, it returns false and reads nothing.
 //
-// An HTML page is read as a stream. A base element changes the base of the links after it. The
-// encoding is that of a byte order mark, the content type, an XML declaration or a meta element,
-// otherwise UTF-8 or windows-1252. As in browsers, paths are converted to UTF-8, and queries keep the
-// encoding of the page.
+// An HTML page is read as a stream. A base element changes the base of the links after it. HTML requires
+// it to come before them (section 4.2.3). In browsers, a later one changes hyperlinks, but not what they
+// have already loaded, such as style sheets and images (section 2.4.3). The encoding is that of a byte
+// order mark, the content type, an XML declaration or a meta element, otherwise UTF-8 or windows-1252. As
+// in browsers, paths are converted to UTF-8, and queries keep the encoding of the page.
 //
 // Rel is "a" for anchors and areas, "refresh" for a meta element, and "css" for references in
 // styles. It is "cite" for sources of quotations and "longdesc" for descriptions. For link elements it
