@@ -44,6 +44,7 @@ type cookie struct {
 	hostOnly         bool // not for subdomains
 	secure, httpOnly bool
 	expires          time.Time // zero for the end of the session
+	kept             bool      // a file has it, so that it outlives the session
 	sequence         int64
 }
 
@@ -190,7 +191,7 @@ func (j *Jar) put(c *cookie) {
 	}
 	j.changed = true
 	if i >= 0 {
-		c.sequence = list[i].sequence
+		c.sequence, c.kept = list[i].sequence, c.kept || list[i].kept
 		list[i] = c
 		return
 	}

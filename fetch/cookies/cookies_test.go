@@ -341,6 +341,8 @@ func TestFiles(t *testing.T) {
 		}
 	}
 	set(t, j, "http://new.example/", "x=y; Max-Age=1000")
+	set(t, j, "http://new.example/", "session=x")
+	set(t, j, "http://values.example/", "quoted=renewed")
 	if !j.Changed() {
 		t.Error("nothing to save")
 	}
@@ -356,11 +358,14 @@ func TestFiles(t *testing.T) {
 		if err := again.Load(path); err != nil {
 			t.Fatal(err)
 		}
-		want := map[bool]string{true: "session=s"}[session]
-		if got := sent(t, again, "http://example.org/"); got != want {
+		want := map[bool]string{false: "x=y", true: "x=y; session=x"}[session]
+		if got := sent(t, again, "http://new.example/"); got != want {
 			t.Errorf("saved %q, want %q", got, want)
 		}
-		if got, want := sent(t, again, "http://values.example/"), sent(t, j, "http://values.example/"); session && got != want {
+		if got := sent(t, again, "http://example.org/"); got != "session=s" {
+			t.Errorf("a session cookie of the file: %q", got)
+		}
+		if got, want := sent(t, again, "http://values.example/"), sent(t, j, "http://values.example/"); got != want {
 			t.Errorf("saved %q, want %q", got, want)
 		}
 		if got := sent(t, again, "https://www.example.com/a"); got != "h=o=p q; n=v" {

@@ -50,7 +50,7 @@ func (j *Jar) Read(r io.Reader) error {
 			continue
 		}
 		read++
-		c.httpOnly = isHTTPOnly
+		c.httpOnly, c.kept = isHTTPOnly, true
 		if c.fits() && c.keepsPrefix() && (c.hostOnly || !isSuffix(c.domain)) {
 			j.put(c)
 		}
@@ -134,13 +134,13 @@ func parse(line string) (*cookie, error) {
 }
 
 // Write writes the cookies in the format of Read, oldest first. If session is false, it omits session
-// cookies.
+// cookies, except those that Read has found.
 func (j *Jar) Write(w io.Writer, session bool) error {
 	j.mu.Lock()
 	var all []*cookie
 	for _, list := range j.sites {
 		for _, c := range list {
-			if !j.expired(c) && (session || !c.expires.IsZero()) {
+			if !j.expired(c) && (session || c.kept || !c.expires.IsZero()) {
 				all = append(all, c)
 			}
 		}
