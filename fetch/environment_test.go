@@ -79,4 +79,10 @@ func TestInvalidProxyErrorHasNoPassword(t *testing.T) {
 	if !strings.Contains(fmt.Sprint(err), "proxy for http is not a valid URL") || strings.Contains(err.Error(), "secret") {
 		t.Errorf("error %v", err)
 	}
+	c := New(&Options{Proxy: func(uri.URI) (uri.URI, error) { return uri.Parse("http://https//u:secret@p:1") }})
+	defer c.Close()
+	_, err = c.proxyOf(&Request{URL: uri.MustParse("http://h/")}, Scheme{Name: "http"})
+	if CodeOf(err) != ErrURL || strings.Contains(err.Error(), "secret") {
+		t.Errorf("a login in the path: %v", err)
+	}
 }

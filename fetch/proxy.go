@@ -48,6 +48,9 @@ func (c *Client) proxyOf(req *Request, s Scheme) (proxyChoice, error) {
 	if err != nil {
 		return proxyChoice{}, ErrURL.Errorf("choosing a proxy: %w", err)
 	}
+	if strings.Contains(p.Path(), "@") { // as in "https//user:password@proxy"
+		return proxyChoice{}, ErrURL.Errorf("choosing a proxy: a login is in the path of its URL")
+	}
 	switch p.Scheme() {
 	case "":
 		return proxyChoice{}, nil

@@ -86,7 +86,7 @@ func (t *template) parseArgument(g argument) (subject string, j *job.Job, err er
 	switch {
 	case strings.HasPrefix(g.text, "{") && g.pos != "":
 		if j, err = t.lineJob(g); err != nil {
-			return lineURL(g.text), nil, err
+			return t.lineURL(g.text), nil, err
 		}
 		g.text, g.url = "", j.URL
 	default:
@@ -100,7 +100,8 @@ func (t *template) parseArgument(g argument) (subject string, j *job.Job, err er
 	if u.IsZero() {
 		subject, u, err = t.parse(g.text)
 	} else {
-		subject, err = u.Redacted(), t.checkScheme(u, u.String())
+		err = t.checkScheme(u, u.String())
+		subject = t.subject(u, u.String())
 	}
 	if wrong, ok := errors.AsType[*failure.Usage](err); ok && g.pos != "" {
 		wrong.Hint = lineHint(u, wrong.Hint)
@@ -192,14 +193,19 @@ func (t *template) parse(text string) (subject string, u uri.URI, err error) {
 	if err == nil {
 		err = t.checkScheme(u, strings.TrimSpace(text))
 	}
-	subject = u.Redacted()
-	if err != nil && !u.IsAbs() && !u.HasAuthority() {
-		subject = strings.TrimSpace(text) // as written: it is not a URL
-		if len(subject) > maxQuoted {
-			subject = strings.ToValidUTF8(subject[:maxQuoted], "") + "…"
-		}
+	return t.subject(u, text), u, err
+}
+
+// subject returns the name in messages of u, which text was parsed as.
+func (t *template) subject(u uri.URI, text string) string {
+	if u.HasAuthority() || u.IsAbs() && !t.isAddress(u) {
+		return u.Redacted()
 	}
-	return subject, u, err
+	subject := withoutPassword(strings.TrimSpace(text)) // as written: it is not a URL
+	if len(subject) > maxQuoted {
+		subject = strings.ToValidUTF8(subject[:maxQuoted], "") + "…"
+	}
+	return subject
 }
 
 // maxQuoted limits how much of an invalid URL an error message quotes, in bytes.
@@ -208,7 +214,7 @@ const maxQuoted = 200
 // checkScheme rejects a URL without a scheme, or with a probably mistyped one. It does not guess; the
 // hint suggests a URL for text, which u was parsed from.
 func (t *template) checkScheme(u uri.URI, text string) error {
-	if u.IsAbs() && !t.isHostPort(u) {
+	if u.IsAbs() && !t.isAddress(u) {
 		return t.checkSpelling(u)
 	}
 	wrong, hint := &failure.Usage{Text: "the URL has no scheme"}, t.meantForOthers(text)
@@ -223,12 +229,29 @@ func (t *template) checkScheme(u uri.URI, text string) error {
 		wrong.Hint = hint
 	case strings.ContainsAny(text, ".:/") && !strings.HasPrefix(text, "."):
 		scheme := flags.Guessed
-		if u.IsAbs() && !strings.HasPrefix(u.Path(), "443") { // a host and its port
+		if isPort(u) && !strings.HasPrefix(u.Path(), "443") {
 			scheme = flags.GuessedWithPort
 		}
-		wrong.Hint = "did you mean " + scheme + "://" + strings.TrimLeft(text, "/") + " ?"
+		wrong.Hint = "did you mean " + scheme + "://" + strings.TrimLeft(withoutPassword(text), "/") + " ?"
 	}
 	return wrong
+}
+
+// withoutPassword masks the password of a login in a text that is not a URL.
+func withoutPassword(text string) string {
+	name, rest, _ := strings.Cut(text, ":")
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	at := strings.LastIndexByte(rest[:end], '@')
+	if at < 0 {
+		at = strings.LastIndexByte(rest, '@') // the password has a slash
+	}
+	if at <= 0 {
+		return text
+	}
+	return name + ":xxxxx" + rest[at:]
 }
 
 // checkSpelling rejects an unknown scheme that resembles a known one.
@@ -251,15 +274,21 @@ func (t *template) checkSpelling(u uri.URI) error {
 		Hint: "did you mean " + nearest + u.Redacted()[len(name):] + " ?"}
 }
 
-// isHostPort reports whether u, such as localhost:8080/x, is a host and port instead of a scheme.
-func (t *template) isHostPort(u uri.URI) bool {
-	port, _, _ := strings.Cut(u.Path(), "/")
-	if port == "" || strings.Trim(port, "0123456789") != "" || u.HasAuthority() ||
-		t.opts.Proxy.Gateways != nil {
+// isAddress reports whether u begins with a host and port instead of a scheme, as localhost:8080/x does, or
+// with a login, as joe:password@host/x does.
+func (t *template) isAddress(u uri.URI) bool {
+	isLogin := strings.Contains(u.Path(), "@") && !strings.HasPrefix(u.Scheme(), "x-")
+	if !isPort(u) && !isLogin || u.HasAuthority() || t.opts.Proxy.Gateways != nil {
 		return false
 	}
 	_, known := t.client.Scheme(u.Scheme())
 	return !known
+}
+
+// isPort reports whether a port follows the scheme of u.
+func isPort(u uri.URI) bool {
+	port, _, _ := strings.Cut(u.Path(), "/")
+	return u.IsAbs() && port != "" && strings.Trim(port, "0123456789") == ""
 }
 
 // meantForOthers returns a hint for an argument that is not a URL, but the value of a flag, an address or a

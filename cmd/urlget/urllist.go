@@ -348,7 +348,7 @@ func (l *list) links(in io.Reader, retrievable func(string) bool, pass func(argu
 // fields are reserved for the user.
 var remoteFields = []string{"url", "checksum"}
 
-func lineURL(text string) string {
+func (t *template) lineURL(text string) string {
 	var line struct {
 		URL string `json:"url"`
 	}
@@ -359,7 +359,7 @@ func lineURL(text string) string {
 	if err != nil {
 		return ""
 	}
-	return u.Redacted()
+	return t.subject(u, line.URL)
 }
 
 func jsonMistake(err error) string {
