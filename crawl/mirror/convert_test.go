@@ -118,6 +118,34 @@ func TestConvertedPagesAreRequestedForLinks(t *testing.T) {
 	}
 }
 
+// TestKeptPagesOfUnknownTypeAreReadForLinks keeps the files of a mirror that was killed before it wrote its
+// state. Names do not show which of them are pages.
+func TestKeptPagesOfUnknownTypeAreReadForLinks(t *testing.T) {
+	t.Parallel()
+	texts := map[string]string{"/": `<a href=a>a</a>`, "/a": `<!doctype html><a href="b.php?c=d.png">b</a>`, "/b.php?c=d.png": `<html><img src=e.png>`,
+		"/e.png": "<p><a href=f>f</a>", "/f": "plain <a href=g>g</a>"}
+	for _, newer := range []bool{false, true} {
+		site, responses := pages(t, texts)
+		dir := t.TempDir()
+		opts := noHost()
+		opts.Newer = newer
+		run(t, dir, site.URL+"/", opts)
+		for _, name := range []string{"f", "g", ".urlget"} {
+			if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		responses()
+		opts.Keep = true
+		run(t, dir, site.URL+"/", opts)
+		if got := responses(); got[200] != 1 {
+			t.Errorf("responses: %v, want one for the missing file", got)
+		}
+		compare(t, "kept", files(t, dir), map[string]string{"index.html": texts["/"], "a": texts["/a"],
+			"b.php?c=d.png": texts["/b.php?c=d.png"], "e.png": texts["/e.png"], "f": texts["/f"]})
+	}
+}
+
 // TestRemovedPagesWithOriginals removes converted pages but keeps their originals. The next mirror
 // either saves the pages or only reads their links.
 func TestRemovedPagesWithOriginals(t *testing.T) {

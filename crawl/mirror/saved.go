@@ -39,8 +39,9 @@ func (r *retrieval) saved(ctx context.Context, res *download.Result) error {
 		r.keepMetadata()
 		// Nothing was requested.
 		r.now.Index, r.now.Requested = r.old.Index, r.old.Requested
-		// so that links to missing files are found
-		r.now.Type = cmp.Or(r.now.Type, fetch.TypeByName(r.now.Path))
+		if err := r.guessType(); err != nil {
+			return err
+		}
 	default:
 		v.Outcome = job.Unchanged
 		r.keepMetadata()
@@ -61,6 +62,21 @@ func (r *retrieval) keepMetadata() {
 		r.now.Type, r.now.Validator = r.old.Type, r.old.Validator
 	}
 	r.now.Final, r.now.Page = r.old.Final, r.old.Page
+}
+
+// guessType sets the type of a kept page that the state does not have, so that links to missing files are
+// found.
+func (r *retrieval) guessType() error {
+	if r.now.Type != "" {
+		return nil
+	}
+	byName := fetch.TypeByName(r.now.Path)
+	if links.Readable(byName) {
+		r.now.Type = byName
+	}
+	err := r.sniff(nil)
+	r.now.Type = cmp.Or(r.now.Type, byName)
+	return err
 }
 
 func (r *retrieval) setMetadata(content []byte) error {
@@ -91,7 +107,7 @@ func (r *retrieval) sniff(content []byte) error {
 	if !t.HTML || t.Menus || r.parse != nil || r.p.Rel != "manifest" && !links.IsUnknown(r.now.Type) {
 		return nil
 	}
-	page, err := r.openPage(r.p, r.now.Path, content)
+	page, err := r.openPage(r.p, cmp.Or(r.unconverted, r.now.Path), content)
 	if err != nil {
 		return err
 	}

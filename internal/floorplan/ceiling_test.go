@@ -21,7 +21,7 @@ var ceilings = map[string]ceiling{
 	"cmd/urlget":             {16020, 0},
 	"serve":                  {7150, 11},
 	"archive":                {10660, 69},
-	"crawl":                  {7850, 56},
+	"crawl":                  {7900, 56},
 	"protocols":              {41080, 142},
 	"fetch":                  {23190, 289},
 	"fetch/driver":           {2250, 44},
