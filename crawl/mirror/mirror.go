@@ -34,7 +34,7 @@ type Options struct {
 	State string
 	// Newer skips files that have not changed on the server. Files that a listing shows as
 	// unchanged are not requested; the others are requested conditionally. Newer and Convert keep the
-	// state file for the next run; otherwise it is removed at the end.
+	// state file for the next run; otherwise it is removed at the end, unless URLs contended for a path.
 	Newer bool
 	// Keep does not overwrite existing files. It reads their links, and requests converted pages without
 	// an original for theirs.
@@ -156,7 +156,7 @@ func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Opt
 	if err := d.Flush(); err != nil {
 		return &m.report, err
 	}
-	if c.StateRemoved {
+	if c.StateRemoved && m.removesState() {
 		m.state.Remove()
 		d.Root.Remove(stateDir) // fails if it is not empty
 	}

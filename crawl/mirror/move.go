@@ -100,6 +100,11 @@ func (m *mirror) place(v move) error {
 	if v.shared != "" {
 		return m.share(u, v)
 	}
+	if v.to != m.Layout.Path(u, m.d.Client.Traits(u)) {
+		if _, err := m.state.Claim(placedKey, layoutVersion); err != nil {
+			return err
+		}
+	}
 	for _, suffix := range []string{"", backup} {
 		err := m.d.Root.Rename(v.temporary()+suffix, v.to+suffix)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -1,6 +1,7 @@
 package mirror_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -83,5 +84,25 @@ func TestNamesLikeProvisionalOnes(t *testing.T) {
 			t.Errorf("%+v, %q", r, events)
 		}
 		compare(t, "files", files(t, dir), want)
+	}
+}
+
+// TestNumbersDoNotGrow mirrors URLs that contend for paths several times, by mirrors of every kind. The files
+// keep their names, and no run adds one.
+func TestNumbersDoNotGrow(t *testing.T) {
+	t.Parallel()
+	texts := map[string]string{"/": `<a href="d/">d</a><a href="d/index.html">i</a><a href="a">a</a><a href="a/b">b</a>`,
+		"/d/": "<p>slash", "/d/index.html": "<p>index", "/a": "<p>a", "/a/b": "<p>b"}
+	site, _ := pages(t, texts)
+	dir := t.TempDir()
+	want := map[string]string{"index.html": texts["/"], "d/index.html": "<p>slash", "d/index.1.html": "<p>index", "a/index.html": "<p>a", "a/b": "<p>b"}
+	for n, o := range []mirror.Options{{}, {}, {Keep: true}, {}, {Newer: true}, {Keep: true}, {Newer: true}} {
+		opts := noHost()
+		opts.Newer, opts.Keep = o.Newer, o.Keep
+		events, r := run(t, dir, site.URL+"/", opts)
+		if o.Keep && r.Saved > 0 {
+			t.Errorf("run %d: %+v, %q", n, r, events)
+		}
+		compare(t, fmt.Sprintf("run %d", n), files(t, dir), want)
 	}
 }

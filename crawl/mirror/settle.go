@@ -32,6 +32,8 @@ const (
 	movePrefix = "m:"
 	// asideKey has an owner if all files to be moved have temporary names.
 	asideKey = "n:"
+	// placedKey has an owner if a file has another path than that of the layout. Only the state knows it.
+	placedKey = "t:"
 	// layoutKey has the version of the layout as owner.
 	layoutKey = "l:"
 )

@@ -86,7 +86,8 @@ func (m *mirror) keepsState() bool { return (m.Newer || m.Convert) && !m.Spider 
 // removesState reports whether the state is removed after a complete run.
 func (m *mirror) removesState() bool {
 	kind, _, err := m.state.Owner(kindKey)
-	return err == nil && kind == m.kind() && !m.keepsState() && m.State == ""
+	placed, _, err2 := m.state.Owner(placedKey)
+	return err == nil && err2 == nil && kind == m.kind() && placed == "" && !m.keepsState() && m.State == ""
 }
 
 // openState opens the state that m resumes, reuses or creates. It never takes over an unfinished
@@ -118,7 +119,8 @@ func (m *mirror) openState(seeds []uri.URI) error {
 		return nil
 	}
 	kind := m.kind()
-	if m.before != nil {
+	old, _, err := m.state.Owner(kindKey)
+	if err == nil && m.before != nil && !strings.HasPrefix(old, "once") {
 		kind = m.keptKind()
 	}
 	m.state.Disclaim(kindKey)
@@ -188,7 +190,7 @@ func (m *mirror) suitability(state *crawl.State, seeds []uri.URI) (int, error) {
 	case len(state.Seeds()) == 0: // never used
 		return reusable, nil
 	case !state.Continues() &&
-		(m.State != "" || m.Keep || m.keepsState() != strings.HasPrefix(kind, "once")):
+		(m.State != "" || m.Keep || m.keepsState() || strings.HasPrefix(kind, "once")):
 		return reusable, nil
 	case !state.Continues() || kind != "" && kind != m.kind() && kind != m.keptKind():
 		return unsuitable, nil
