@@ -328,6 +328,9 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := New()
+	if err := j.Read(strings.NewReader("\ufeffmark.example\tFALSE\t/\tFALSE\t4000000000\tn\tv")); err != nil {
+		t.Errorf("a byte order mark: %v", err)
+	}
 	if err := j.Load(path); err != nil || j.Changed() {
 		t.Fatalf("%v, changed %v", err, j.Changed())
 	}

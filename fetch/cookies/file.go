@@ -37,7 +37,8 @@ func (j *Jar) Read(r io.Reader) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
 	for n := 1; lines.Scan(); n++ {
-		line, isHTTPOnly := strings.CutPrefix(strings.TrimSuffix(lines.Text(), "\r"), httpOnly)
+		text := strings.TrimPrefix(strings.TrimSuffix(lines.Text(), "\r"), "\ufeff")
+		line, isHTTPOnly := strings.CutPrefix(text, httpOnly)
 		if strings.TrimSpace(line) == "" || !isHTTPOnly && line[0] == '#' {
 			continue
 		}

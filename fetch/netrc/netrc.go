@@ -33,7 +33,7 @@ func parse(r io.Reader) (file, error) {
 	if len(text) > maxSize {
 		return nil, fmt.Errorf("larger than %d bytes", maxSize)
 	}
-	s := scanner{text: string(text), line: 1}
+	s := scanner{text: strings.TrimPrefix(string(text), "\ufeff"), line: 1} // editors on Windows write a mark
 	var f file
 	for {
 		word, err := s.next(true)

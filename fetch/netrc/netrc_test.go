@@ -28,6 +28,7 @@ func TestParse(t *testing.T) {
 			file{{Machine: "h", Login: "u", Password: "p"}, {Machine: "g"}}, ""},
 		{"default", "machine h login u default login anonymous password me@",
 			file{{Machine: "h", Login: "u"}, {Login: "anonymous", Password: "me@"}}, ""},
+		{"a byte order mark", "\ufeffmachine h login u", file{{Machine: "h", Login: "u"}}, ""},
 		{"quotes", `machine h login "a b" password "q\"\\#"`,
 			file{{Machine: "h", Login: "a b", Password: `q"\#`}}, ""},
 		{"a quote inside a word", `machine h password a"b"`, file{{Machine: "h", Password: `a"b"`}}, ""},
