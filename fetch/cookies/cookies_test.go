@@ -337,7 +337,7 @@ func TestFiles(t *testing.T) {
 	for raw, want := range map[string]string{
 		"https://www.example.com/a": "h=o=p q; n=v", "http://www.example.com/a": "n=v", "https://sub.www.example.com/a": "n=v",
 		"http://a.example.org/": "session=s", "http://example.net/": "", "http://x.co.uk/": "", "http://no.value.example/": "empty=", "http://127.0.0.1/": "address=x",
-		"http://values.example/": `json={"a":"é, b"}; quoted="q"`,
+		"http://values.example/": `json={"a":"é, b"}; quoted="q"`, "http://mark.example/": "n=v",
 	} {
 		if got := sent(t, j, raw); got != want {
 			t.Errorf("%s gets %q, want %q", raw, got, want)
