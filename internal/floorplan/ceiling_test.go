@@ -18,12 +18,12 @@ type ceiling struct{ lines, names int }
 // ceilings are the sizes of the rooms when they were last made smaller, rounded up. A commit that raises
 // one says why. A folder belongs to the longest matching room.
 var ceilings = map[string]ceiling{
-	"cmd/urlget":             {16020, 0},
+	"cmd/urlget":             {16040, 0},
 	"serve":                  {7150, 11},
 	"archive":                {10660, 69},
 	"crawl":                  {7900, 56},
 	"protocols":              {41080, 142},
-	"fetch":                  {23190, 289},
+	"fetch":                  {23210, 289},
 	"fetch/driver":           {2250, 44},
 	"fetch/uri":              {3100, 40},
 	"fetch/download":         {6280, 31},
