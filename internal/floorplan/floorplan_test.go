@@ -185,10 +185,12 @@ func unused(pkgs []pkg) (problems []string) {
 // members returns the packages of the row, sorted by path.
 func (r *row) members(pkgs []pkg) (members []pkg) {
 	for _, p := range pkgs {
-		if name, ours := local(p.ImportPath); ours {
-			if _, other := find(name); other == r {
-				members = append(members, p)
-			}
+		name, ours := local(p.ImportPath)
+		if !ours || !match(r.packages, name) {
+			continue // find would look at every row
+		}
+		if _, other := find(name); other == r {
+			members = append(members, p)
 		}
 	}
 	slices.SortFunc(members, func(a, b pkg) int { return strings.Compare(a.ImportPath, b.ImportPath) })

@@ -50,13 +50,14 @@ func TestLimitsExist(t *testing.T) {
 }
 
 // readTests returns the tests of a package.
-func readTests(t *testing.T, pkg string) (text string) {
+func readTests(t *testing.T, pkg string) string {
 	t.Helper()
 	files, _ := filepath.Glob("../../" + pkg + "/*_test.go")
+	var text strings.Builder
 	for _, f := range files {
-		text += read(t, strings.TrimPrefix(f, "../../"))
+		text.WriteString(read(t, strings.TrimPrefix(f, "../../")))
 	}
-	return text
+	return text.String()
 }
 
 // read returns a file of the repository. It reports an error for a missing one.
