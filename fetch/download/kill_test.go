@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	fetchtest.TempInMemory()
 	goleak.VerifyTestMain(m)
 }
 
