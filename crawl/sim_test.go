@@ -1,6 +1,7 @@
 package crawl_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -151,13 +152,13 @@ func TestSimulation(t *testing.T) {
 		first, last = *replay, *replay
 	}
 	dir := t.TempDir()
-	empty := emptyState(t, dir)
+	empty, size := emptyState(t, dir)
 	for part := range uint64(2) {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(dir, fmt.Sprint("state", part))
 			for seed := first + part; seed <= last; seed += 2 {
-				if err := os.WriteFile(file, empty, 0o600); err != nil {
+				if err := errors.Join(os.WriteFile(file, empty, 0o600), os.Truncate(file, size)); err != nil {
 					t.Fatal(err)
 				}
 				synctest.Test(t, func(t *testing.T) {
@@ -173,8 +174,9 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// emptyState returns the file of a new state, because creating one takes long.
-func emptyState(t *testing.T, dir string) []byte {
+// emptyState returns the beginning and the size of the file of a new state, because creating one takes
+// long. The rest of the file is a hole of 16 MiB.
+func emptyState(t *testing.T, dir string) (begin []byte, size int64) {
 	name := filepath.Join(dir, "empty")
 	st, err := crawl.OpenNoSync(name)
 	if err != nil {
@@ -185,7 +187,7 @@ func emptyState(t *testing.T, dir string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return data
+	return bytes.TrimRight(data, "\x00"), int64(len(data))
 }
 
 // A simulation is a world and the processes that crawl it, one after the other.
