@@ -13,6 +13,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/crypto/ssh"
@@ -209,14 +210,23 @@ func publicKey(t testing.TB, key any) ssh.PublicKey {
 	return s.PublicKey()
 }
 
+// rsaKey returns the RSA key of all tests, because making one takes 50 ms.
+func rsaKey(t *testing.T) *rsa.PrivateKey {
+	t.Helper()
+	key, err := onlyRSAKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+var onlyRSAKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
+
 func TestLogins(t *testing.T) {
 	t.Parallel()
 	_, edwards, _ := ed25519.GenerateKey(rand.Reader)
 	_, stranger, _ := ed25519.GenerateKey(rand.Reader)
-	rivest, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rivest := rsaKey(t)
 	encryptedPublic, _, _, _, err := ssh.ParseAuthorizedKey([]byte(readFile(t, encrypted+".pub")))
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
-	"crypto/rsa"
 	"errors"
 	"fmt"
 	"net"
@@ -77,10 +76,7 @@ func TestAlgorithmsOfConfigFile(t *testing.T) {
 // TestTextsOfFailedKeyExchanges checks that errors name what the server has, and not TLS.
 func TestTextsOfFailedKeyExchanges(t *testing.T) {
 	t.Parallel()
-	rivest, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rivest := rsaKey(t)
 	signer, err := ssh.NewSignerFromKey(rivest)
 	if err != nil {
 		t.Fatal(err)
@@ -121,10 +117,7 @@ func TestTextsOfFailedKeyExchanges(t *testing.T) {
 
 func TestHostKeyAlgorithmsOfConfigFile(t *testing.T) {
 	t.Parallel()
-	private, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	private := rsaKey(t)
 	rivest, err := ssh.NewSignerFromKey(private)
 	if err != nil {
 		t.Fatal(err)
@@ -203,10 +196,7 @@ func TestKeysOfConfigFile(t *testing.T) {
 // TestSignatureAlgorithmsOfConfigFile checks that an RSA key signs with the algorithms of the list only.
 func TestSignatureAlgorithmsOfConfigFile(t *testing.T) {
 	t.Parallel()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := rsaKey(t)
 	private := identity(t, key)
 	s := sftpd.Start(t, sftpd.Options{Tree: tree(), Keys: []ssh.PublicKey{publicKey(t, key)}, KeyAlgorithms: []string{ssh.KeyAlgoRSASHA512}})
 	for list, want := range map[string]fetch.Code{
