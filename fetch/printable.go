@@ -18,11 +18,8 @@ func Printable(s string) string {
 	b.Grow(len(s) + 16)
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && n <= 1:
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-			n = 1
-		case !unprintable(r) || r == utf8.RuneError:
+		switch c := s[i]; {
+		case !unprintable(r) || r == utf8.RuneError && n > 1:
 			b.WriteString(s[i : i+n])
 		case r == '\n':
 			b.WriteString(`\n`)
@@ -30,8 +27,8 @@ func Printable(s string) string {
 			b.WriteString(`\r`)
 		case r == '\t':
 			b.WriteString(`\t`)
-		case r < 0x80:
-			fmt.Fprintf(&b, `\x%02x`, r)
+		case n == 1: // binary data has many
+			b.Write([]byte{'\\', 'x', hexDigits[c>>4], hexDigits[c&0xf]})
 		case r < 0x10000:
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
@@ -41,6 +38,8 @@ func Printable(s string) string {
 	}
 	return b.String()
 }
+
+const hexDigits = "0123456789abcdef"
 
 // unprintable returns true for utf8.RuneError too, because strings.ContainsFunc passes it for each
 // invalid byte. A genuine U+FFFD is printed unchanged.
