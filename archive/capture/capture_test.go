@@ -171,11 +171,19 @@ func TestBytesAfterResponse(t *testing.T) {
 	} {
 		for _, before := range []string{"", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n"} {
 			all := before + tt.response + "\r\nplum"
+			var exchanges []func(c *Capture)
 			for size := range all {
-				list := recordOf(t, nil, exchange("http://h.example/a", sent(tt.request), received(all[:size]),
+				exchanges = append(exchanges, exchange("http://h.example/a", sent(tt.request), received(all[:size]),
 					received(all[size:]), ended(nil)))
-				if got := string(list[0].Block); got != tt.response || list[0].Field("WARC-Payload-Digest") != sum(tt.payload) {
-					t.Errorf("%q, %d: got %q %v, want %q", before, size, got, list[0].Fields, tt.response)
+			}
+			list := recordOf(t, nil, exchanges...)
+			if want := strings.TrimSpace(strings.Repeat("response request ", len(all))); types(list) != want {
+				t.Fatalf("%q: got %s", before, types(list))
+			}
+			for size := range all {
+				r := list[2*size]
+				if got := string(r.Block); got != tt.response || r.Field("WARC-Payload-Digest") != sum(tt.payload) {
+					t.Errorf("%q, %d: got %q %v, want %q", before, size, got, r.Fields, tt.response)
 				}
 			}
 		}
