@@ -20,6 +20,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
 func runExplain(p *program, cmd *cobra.Command, args []string) error {
@@ -122,12 +123,15 @@ func (x *explainer) explain(j *job.Job) error {
 }
 
 func (x *explainer) describe(plan *fetch.Explanation, req *fetch.Request) explanation {
-	u := plan.URL
+	u, path := plan.URL, ""
+	if shown, err := uri.Parse(u.Redacted()); err == nil {
+		path = shown.Path() // in http:joe:password@h, it has the login
+	}
 	user, _ := u.User()
 	query, _ := u.Query()
 	fragment, _ := u.Fragment()
 	e := explanation{eventHead: newEventHead("explained", u.Redacted()),
-		urlParts: urlParts{u.Scheme(), user, u.Host(), u.Port(0), u.Path(), query, fragment},
+		urlParts: urlParts{u.Scheme(), user, u.Host(), u.Port(0), path, query, fragment},
 		request: request{Driver: plan.Scheme.Name,
 			Upgraded: plan.Upgraded.Redacted(), Gateway: plan.Gateway.Redacted(),
 			Proxy: plan.Proxy.Redacted(), Relayed: plan.ForwardProxy,

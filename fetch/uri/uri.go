@@ -143,13 +143,23 @@ func (u URI) LastSegment() string {
 // [URI.Redacted].
 func (u URI) String() string { return u.text }
 
-// Redacted returns the text with any password replaced by "xxxxx".
+// Redacted returns the text with any password replaced by "xxxxx", also in http:joe:password@h, which lacks
+// slashes.
 func (u URI) Redacted() string {
-	colon := strings.IndexByte(u.userinfo(), ':')
-	if colon < 0 || colon+1 == len(u.userinfo()) {
+	start, login := uint32(0), u.userinfo()
+	switch {
+	case login != "":
+		start = u.authStart()
+	case u.scheme > 0 && !u.HasAuthority() && lookup(u.Scheme()).path != opaque:
+		start = u.scheme + 1
+		first, _, _ := strings.Cut(u.text[start:], "/")
+		login = first[:max(strings.LastIndexByte(first, '@'), 0)]
+	}
+	colon := strings.IndexByte(login, ':')
+	if colon < 0 || colon+1 == len(login) {
 		return u.text
 	}
-	return u.text[:u.authStart()+uint32(colon)+1] + mask + u.text[u.at:]
+	return u.text[:start+uint32(colon)+1] + mask + u.text[start+uint32(len(login)):]
 }
 
 // LogValue implements [slog.LogValuer]. It returns the redacted text.

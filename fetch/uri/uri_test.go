@@ -135,7 +135,15 @@ func TestPasswordIsNotShown(t *testing.T) {
 	if got := u.Redacted(); got != "ftp://joe:xxxxx@h/a%0Ab;type=i" {
 		t.Errorf("redacted as %s", got)
 	}
-	for _, s := range []string{"ftp://joe:@h/", "ftp://joe@h/", "ftp://h/a:b@c", "mailto:a:b@c"} {
+	for _, s := range []string{"http:joe:s3cret@h/x@y", "sftp:joe:s3cret@h"} { // the slashes were forgotten
+		if got, want := MustParse(s).Redacted(), strings.Replace(s, secret, "xxxxx", 1); got != want {
+			t.Errorf("redacted as %s, want %s", got, want)
+		}
+	}
+	for _, s := range []string{
+		"ftp://joe:@h/", "ftp://joe@h/", "ftp://h/a:b@c", "mailto:a:b@c", "news:a:b@c", "data:,a:b@c", "urn:a:b@c",
+		"http:/a:b@c", "http:a/b:c@d", "a:b@c", "/a:b@c",
+	} {
 		if got := MustParse(s).Redacted(); got != s {
 			t.Errorf("%s has no password but is redacted as %s", s, got)
 		}
