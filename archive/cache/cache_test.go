@@ -19,14 +19,10 @@ import (
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/fetchtest"
 	httpdriver "github.com/urlget/urlget/protocols/http"
 )
 
-func TestMain(m *testing.M) {
-	fetchtest.TempInMemory()
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestFreshness(t *testing.T) {
 	t.Parallel()

@@ -20,13 +20,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/archive/internal/digest"
-	"github.com/urlget/urlget/fetchtest"
 )
 
-func TestMain(m *testing.M) {
-	fetchtest.TempInMemory()
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // text returns a record in WARC format.
 func text(version, kind, uri, block string, more ...string) string {

@@ -31,15 +31,9 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/fetchtest/warccheck"
 )
-
-func TestMain(m *testing.M) {
-	fetchtest.TempInMemory()
-	m.Run()
-}
 
 // outcome is the outcome of a request for a caller.
 type outcome struct {
