@@ -61,7 +61,6 @@ func runProcess() int {
 
 // runTests runs the tests with the command in PATH.
 func runTests(m *testing.M) int {
-	fetchtest.TempInMemory()
 	dir, err := os.MkdirTemp("", "urlget-test")
 	if err != nil {
 		panic(err)

@@ -28,7 +28,6 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	fetchtest.TempInMemory()
 	goleak.VerifyTestMain(m)
 }
 
