@@ -77,8 +77,9 @@ func TestReasonsOfRefusedLogins(t *testing.T) {
 	}
 }
 
-// TestPasswordsRepeatedAfterTheLogin checks that no error shows a password that a server repeats in a later
-// reply, or in data that is no reply, also if another request made the login.
+// TestPasswordsRepeatedAfterTheLogin checks that no error shows a password that a server repeats after the
+// login, in a reply or in a malformed line. Later requests may use the connection on which the first one logged
+// in.
 func TestPasswordsRepeatedAfterTheLogin(t *testing.T) {
 	t.Parallel()
 	load := protocols.With(protocols.Config{FTP: &ftp.Options{TLS: ftp.TLSOff}, IMAP: &imap.Options{AllowPlaintext: true},

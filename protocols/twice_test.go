@@ -1,13 +1,13 @@
 package protocols_test
 
 import (
+	"bytes"
 	"fmt"
 	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/dictd"
@@ -21,9 +21,9 @@ import (
 	"github.com/urlget/urlget/protocols/pop"
 )
 
-// repeating relays connections to a server, and sends the data that arrives as number again, after a delay.
-// Later data follows it. Count is the number so far.
-func repeating(t *testing.T, server string, number int32, delay time.Duration) (addr string, count *atomic.Int32) {
+// repeating relays connections to a server, and sends the data that arrives as number again: at once or, if
+// late, when the client has sent more, before the answer to that. Count is the number so far.
+func repeating(t *testing.T, server string, number int32, late bool) (addr string, count *atomic.Int32) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -37,6 +37,7 @@ func repeating(t *testing.T, server string, number int32, delay time.Duration) (
 			return
 		}
 		defer conn.Close()
+		again := make(chan []byte, 1)
 		go func() {
 			defer conn.Close()
 			buf := make([]byte, 64<<10)
@@ -44,6 +45,11 @@ func repeating(t *testing.T, server string, number int32, delay time.Duration) (
 				n, err := client.Read(buf)
 				if err != nil {
 					return
+				}
+				select {
+				case p := <-again:
+					client.Write(p)
+				default:
 				}
 				conn.Write(buf[:n])
 			}
@@ -54,9 +60,12 @@ func repeating(t *testing.T, server string, number int32, delay time.Duration) (
 			if err != nil {
 				return
 			}
+			repeated := count.Add(1) == number
+			if repeated && late {
+				again <- bytes.Clone(buf[:n]) // before the client can answer
+			}
 			client.Write(buf[:n])
-			if count.Add(1) == number {
-				time.Sleep(delay)
+			if repeated && !late {
 				client.Write(buf[:n])
 			}
 		}
@@ -109,9 +118,9 @@ func TestRepeatedRepliesDoNotMixContent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, delay := range []time.Duration{0, 30 * time.Millisecond} {
+			for _, late := range []bool{false, true} {
 				for number := int32(1); ; number++ {
-					addr, count := repeating(t, tt.addr, number, delay)
+					addr, count := repeating(t, tt.addr, number, late)
 					c := drive.Client(t, nil, load)
 					var got, errs []string
 					for _, p := range tt.paths {
@@ -121,7 +130,7 @@ func TestRepeatedRepliesDoNotMixContent(t *testing.T) {
 					}
 					for i := range tt.want {
 						if errs[i] == "<nil>" && got[i] != tt.want[i] {
-							t.Errorf("reply %d twice, after %v: %s came as %q, want %q", number, delay, tt.paths[i], got[i], tt.want[i])
+							t.Errorf("reply %d twice, late %v: %s came as %q, want %q", number, late, tt.paths[i], got[i], tt.want[i])
 						}
 					}
 					if count.Load() < number {

@@ -71,7 +71,7 @@ func (m *mirror) kind() string {
 	return kind
 }
 
-// keptKind is the kind of m if it goes on with a kept state.
+// keptKind returns the kind of m if m uses the state that an earlier mirror has kept.
 func (m *mirror) keptKind() string {
 	if m.Keep {
 		return strings.Replace(m.kind(), "once", "kept", 1)
