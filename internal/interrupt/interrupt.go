@@ -20,13 +20,14 @@ const oneTouch = 300 * time.Millisecond
 // grace to return; 0 means no limit. After that, or after a second signal, Run returns the status of
 // fetch.ErrInterrupted without waiting for f: contexts cannot interrupt a write to a pipe that nobody
 // reads, or the opening of a named pipe without a reader.
+//
+// The program must exit with the status. Until then, signals that arrive late have no effect on it.
 func Run(grace time.Duration, signals []os.Signal, f func(context.Context) int) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	received := make(chan os.Signal, 1)
 	if len(signals) > 0 { // no signals would mean all signals
 		signal.Notify(received, signals...)
-		defer signal.Stop(received)
 	}
 	again := make(chan struct{})
 	go func() {
