@@ -178,11 +178,17 @@ func (x *jobs) kept(j *job.Job, res *job.Result) string {
 		return ""
 	}
 	bytes, written := x.files.Partial(filepath.ToSlash(path))
-	if bytes == 0 || written.Before(res.Started.Truncate(time.Second)) {
+	if bytes == 0 || isFromBefore(written, res.Started) {
 		return ""
 	}
 	return tty.SizeWord(float64(bytes)) + " are kept in " +
 		filepath.Join(x.out.dir, download.PartialName(path))
+}
+
+// isFromBefore reports whether a file was written before a transfer. Some file systems store whole seconds,
+// and Linux stores the time of its last tick, up to 10 ms ago.
+func isFromBefore(written, started time.Time) bool {
+	return written.Before(started.Add(-10 * time.Millisecond).Truncate(time.Second))
 }
 
 // unfinished returns the path of the file that a failed transfer would have written, or "" if it does

@@ -587,3 +587,17 @@ func TestRejectedPasswordsAreFinal(t *testing.T) {
 		}
 	}
 }
+
+// TestTimesOfPartialFiles checks that a file which a transfer has just written is not taken for that of an earlier
+// one.
+func TestTimesOfPartialFiles(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 3, 4, 5, 6, 7, int(time.Millisecond), time.UTC)
+	for after, want := range map[time.Duration]bool{
+		-2 * time.Second: true, -4 * time.Millisecond: false, -time.Millisecond: false, 0: false, time.Minute: false,
+	} {
+		if got := isFromBefore(start.Add(after), start); got != want {
+			t.Errorf("written %v after the start: from before is %v, want %v", after, got, want)
+		}
+	}
+}
