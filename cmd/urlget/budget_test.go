@@ -11,16 +11,25 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
-// countedName is the name under which the test binary is a command that prints its allocations.
-const countedName = "urlget-counted"
+const (
+	// countedName is the name under which the test binary is a command that prints its allocations, except
+	// those for the state of a crawl, which is written each half second, so that a busy machine counts the
+	// same.
+	countedName = "urlget-counted"
+	// eachWrite is what a write of the state allocates, measured with 16 other busy processes.
+	eachWrite = 120
+)
 
 func runCounted() int {
+	began := time.Now()
 	status := interruptible(os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr})
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	fmt.Println(m.Mallocs)
+	writes := uint64(time.Since(began) / (500 * time.Millisecond))
+	fmt.Println(m.Mallocs - min(m.Mallocs, writes*eachWrite))
 	return status
 }
 
