@@ -335,6 +335,15 @@ func TestTranscripts(t *testing.T) {
 		"another message":             {fetchSize + "S: * 2 FETCH (UID 99 BODY[] {5}\nS\"hello\"\nS: )\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrProtocol},
 		"another message, UID last":   {fetchSize + "S: * 2 FETCH (BODY[] {5}\nS\"hello\"\nS:  UID 99)\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "hello", fetch.ErrProtocol},
 		"another message, quoted":     {fetchSize + "S: * 2 FETCH (UID 99 BODY[] \"hello\")\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrProtocol},
+		"another message, no UID":     {fetchSize + "S: * 3 FETCH (BODY[] {5}\nS\"hello\"\nS: )\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "hello", fetch.ErrProtocol},
+		"another message, only BODY":  {fetchSize + "S: * 3 FETCH (BODY[] \"hello\")\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrProtocol},
+		"another section":             {fetchSize + "S: * 4 FETCH (UID 1 BODY[HEADER] {5}\nS\"hello\"\nS: )\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrProtocol},
+		"another section, quoted":     {fetchSize + "S: * 4 FETCH (UID 1 BODY[1] \"hello\")\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrProtocol},
+		"two sections":                {fetchSize + "S: * 4 FETCH (UID 1 BODY[] {5}\nS\"hello\"\nS:  BODY[TEXT] \"x\")\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "hello", fetch.ErrProtocol},
+		"a part instead of all":       {fetchSize + "S: * 4 FETCH (UID 1 BODY[]<2> {3}\nS\"llo\"\nS: )\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrProtocol},
+		"a part instead of all, <0>":  {fetchSize + "S: * 4 FETCH (UID 1 BODY[]<0> \"hel\")\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrProtocol},
+		"fields in quotes":            {strings.Replace(fetchSize, "K[]", "K[HEADER.FIELDS (DATE FROM)]", 1) + "S: * 4 FETCH (UID 1 BODY[HEADER.Fields (\"From\" \"Date\")] {5}\nS\"hello\"\nS: )\nS: u4 OK\n", "/b/;UID=1/;SECTION=header.fields%20(date%20from)", fetch.OpGet, "hello", ""},
+		"other fields":                {strings.Replace(fetchSize, "K[]", "K[HEADER.FIELDS (DATE)]", 1) + "S: * 4 FETCH (UID 1 BODY[HEADER.FIELDS.NOT (DATE)] {5}\nS\"hello\"\nS: )\nS: u4 OK\n", "/b/;UID=1/;SECTION=header.fields%20(date)", fetch.OpGet, "", fetch.ErrProtocol},
 		"not a FETCH response":        {fetchSize + "S: * X (BODY[] {5}\nS\"hello\"\nS: )\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrProtocol},
 		"unterminated content":        {fetchSize + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "hello", fetch.ErrProtocol},
 		"no such message":             {examine + "C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: u3 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNotFound},
@@ -384,6 +393,7 @@ func TestWrongRangeIsAnError(t *testing.T) {
 		"prefix without origin":             {script: first + "S: * 4 FETCH (BODY[] {2}\nS\"he\"\n" + end, want: fetch.Range{Length: 2}, text: "he", got: fetch.Range{Length: 2}},
 		"too long":                          {script: first + "S: * 4 FETCH (BODY[]<0> {5}\nS\"hello\"\n" + end, want: fetch.Range{Length: 2}, wantError: true},
 		"everything for a prefix":           {script: first + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\n" + end, want: fetch.Range{Length: 2}, text: "hello"},
+		"range of another part":             {script: rest + "S: * 4 FETCH (BODY[TEXT]<3> {2}\nS\"lo\"\n" + end, want: fetch.Range{Offset: 3}, wantError: true},
 		"everything for a range in the URL": {script: rest + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\n" + end, path: "/;PARTIAL=3", wantError: true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -24,7 +24,7 @@ const (
 
 func (d *opener) openMessage(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	resp := &fetch.Response{URL: t.url, Body: fetch.NoBody}
-	b := &content{}
+	b := &content{uid: t.uid, section: sectionName(t.section)}
 	l, err := d.leaseSession(ctx, t, func(s *session) error {
 		if err := s.examine(t, false); err != nil {
 			return err
@@ -35,7 +35,7 @@ func (d *opener) openMessage(ctx context.Context, req *fetch.Request, t *target)
 		if unchanged && req.Range.IsZero() && req.Op == fetch.OpGet {
 			return &fetch.Error{Code: fetch.ErrNotModified}
 		}
-		size, err := s.describe(t, req.Op == fetch.OpStat, &resp.Meta)
+		size, err := s.describe(t, req.Op == fetch.OpStat, &resp.Meta, &b.number)
 		if err != nil || req.Op == fetch.OpStat {
 			return err
 		}
@@ -77,6 +77,9 @@ func (s *session) requestRange(t *target, rng fetch.Range, b *content) (fetch.Ra
 	}
 	partial := !rng.IsZero()
 	switch {
+	case b.origin >= 0 && part.IsZero(): // it may be truncated (RFC 3501, section 7.4.2)
+		return fetch.Range{}, s.Lines.Break(fmt.Errorf("%w: the server sent a part from byte %d, "+
+			"all was requested", wire.ErrMalformed, b.origin))
 	case b.origin >= 0:
 	case part.Offset == 0 && b.remaining <= part.Length:
 		b.origin = 0 // the complete content, or a prefix sent without an origin octet
@@ -112,8 +115,9 @@ func subrange(outer, rng fetch.Range) (fetch.Range, error) {
 	return part, nil
 }
 
-// describe returns the size of the message in bytes, without retrieving its text.
-func (s *session) describe(t *target, stat bool, meta *fetch.Meta) (size int64, err error) {
+// describe returns the size of the message in bytes, without retrieving its text. It sets number to the
+// sequence number of the message.
+func (s *session) describe(t *target, stat bool, meta *fetch.Meta, number *string) (size int64, err error) {
 	items := sizeItems
 	if stat {
 		items = statItems
@@ -126,7 +130,7 @@ func (s *session) describe(t *target, stat bool, meta *fetch.Meta) (size int64, 
 			return err
 		}
 		if v, ok := got["RFC822.SIZE"]; ok {
-			found, size = true, v.number()
+			found, size, *number = true, v.number(), sequenceNumber(r.data)
 		}
 		if date, ok := parseDate(got["INTERNALDATE"].text); ok {
 			meta.ModTime = date
@@ -169,8 +173,8 @@ func (s *session) requestContent(t *target, part fetch.Range, b *content) error 
 			return err
 		}
 		if r.literalSize >= 0 {
-			b.uid, b.head = t.uid, bytes.TrimRight(r.data, "{}0123456789")
-			if err := b.checkResponse(")"); err != nil {
+			b.head = bytes.TrimRight(r.data, "{}0123456789")
+			if err := b.checkResponse(")", false); err != nil {
 				return s.Lines.Break(err)
 			}
 			b.r, b.remaining = io.LimitReader(s.Lines.Reader(), r.literalSize), r.literalSize
@@ -191,7 +195,7 @@ func (s *session) requestContent(t *target, part fetch.Range, b *content) error 
 			if v.null && !b.empty {
 				continue // the part does not exist, but the status will be OK
 			}
-			if err := checkUID(items, t.uid); err != nil {
+			if err := b.checkItems(sequenceNumber(r.data), items); err != nil {
 				return s.Lines.Break(err)
 			}
 			text := v.text
@@ -241,32 +245,64 @@ type content struct {
 	// origin is the offset of the content in the message or part; -1 if the server sent no origin
 	// octet.
 	origin int64
-	empty  bool // the message has no bytes, so NIL is its content
-	quoted bool // the content was a quoted string, and its line has been read
-	uid    uint32
+	empty  bool   // the message has no bytes, so NIL is its content
+	quoted bool   // the content was a quoted string, and its line has been read
 	head   []byte // the response before the content
+
+	// The message and its part, as requested.
+	uid     uint32
+	number  string // the sequence number
+	section string
 }
 
 // checkResponse returns an error if the response with the content, followed by tail, is not a
 // well-formed FETCH response for the message. The size of the literal is not compared with
 // RFC822.SIZE: RFC 9051, section 2.3.4, does not require it to match, and it is an estimate on
 // Exchange.
-func (b *content) checkResponse(tail string) error {
+func (b *content) checkResponse(tail string, complete bool) error {
 	items, ok, err := parseFetch(append(append(slices.Clip(b.head), `""`...), tail...))
 	if err != nil || !ok || !strings.HasPrefix(tail, " ") && !strings.HasPrefix(tail, ")") {
 		return fmt.Errorf("%w: %.80q before and %.80q after the content of a message",
 			wire.ErrMalformed, b.head, tail)
 	}
-	return checkUID(items, b.uid)
+	number := b.number
+	if complete { // otherwise the UID may follow the content
+		number = sequenceNumber(b.head)
+	}
+	return b.checkItems(number, items)
 }
 
-// The UID is required (RFC 3501, section 6.4.8), but some servers omit it.
-func checkUID(items map[string]value, uid uint32) error {
-	if v, ok := items["UID"]; ok && v.number() != int64(uid) {
+// checkItems returns an error if the items have another message or section than the requested one. The
+// UID is required (RFC 3501, section 6.4.8), but some servers omit it.
+func (b *content) checkItems(number string, items map[string]value) error {
+	switch uid, ok := items["UID"]; {
+	case ok && uid.number() != int64(b.uid):
 		return fmt.Errorf("%w: the server sent message %.20s, %d was requested", wire.ErrMalformed,
-			v.text, uid)
+			uid.text, b.uid)
+	case !ok && number != b.number:
+		return fmt.Errorf("%w: the server sent message number %.20s, %.20s was requested", wire.ErrMalformed,
+			number, b.number)
+	}
+	if name := items["BODY"].name; sectionName(name) != b.section {
+		return fmt.Errorf("%w: the server sent %.80q, another section was requested", wire.ErrMalformed, name)
 	}
 	return nil
+}
+
+// sequenceNumber returns the first word of a FETCH response.
+func sequenceNumber(data []byte) string {
+	number, _, _ := bytes.Cut(data, []byte(" "))
+	return string(number)
+}
+
+// sectionName returns the section in the name of an item, such as "BODY[1.HEADER.FIELDS (DATE)]<0>", or in a
+// URL. It is in upper case, without the names of fields, which servers may quote.
+func sectionName(item string) string {
+	if _, section, ok := strings.Cut(item, "["); ok {
+		item, _, _ = strings.Cut(section, "]")
+	}
+	name, _, _ := strings.Cut(strings.TrimSpace(item), " ")
+	return strings.ToUpper(name)
 }
 
 // The content must be the requested part, because the caller may append it to a partial file.
@@ -301,7 +337,8 @@ func (b *content) Read(p []byte) (int, error) {
 
 func (b *content) end() error {
 	if !b.quoted {
-		if err := b.session.readTail(b.checkResponse); err != nil {
+		err := b.session.readTail(func(tail string) error { return b.checkResponse(tail, true) })
+		if err != nil {
 			return err
 		}
 	}
