@@ -140,6 +140,32 @@ func TestWrongArticleNumberIsAnError(t *testing.T) {
 	}
 }
 
+// TestAnotherGroupIsAnError uses servers whose reply to GROUP names a group (RFC 3977, section 6.1.1.2). The
+// number of an article has a meaning in that group only.
+func TestAnotherGroupIsAnError(t *testing.T) {
+	t.Parallel()
+	for reply, ok := range map[string]bool{
+		"211 1 7 7 a.b": true, "211 1 7 7 A.B": true, "211 1 7 7 a.b group selected": true, "211 1 7 7 group a.b selected": true,
+		"211 1 7 7": true, "211 1 7 7 a.bc": false, "211 1 7 7 a": false, "211 1 7 7 x.y group selected": false,
+	} {
+		for path, rest := range map[string]string{
+			"/7": "C: ARTICLE 7\nS: 220 7 <7@b>\nS: A: b\nS: .\n",
+			"":   "C: OVER 7-7\nS: 224\nS: 7\ta\nS: .\n",
+		} {
+			script := "-- first --\nS: 200 hi\nC: CAPABILITIES\nS: 101\nS: VERSION 2\nS: READER\nS: OVER\nS: .\nC: GROUP a.b\nS: " + reply + "\n"
+			if ok {
+				script += rest
+			}
+			c := drive.Client(t, nil, Load)
+			_, err := drive.Get(t, c, "nntp://"+transcript.Play(t, script+"C? QUIT\n")+"/a.b"+path)
+			if (err == nil) != ok || !ok && (fetch.CodeOf(err) != fetch.ErrProtocol || !strings.Contains(err.Error(), reply)) {
+				t.Errorf("%s, %q: %v", reply, path, err)
+			}
+			c.Close()
+		}
+	}
+}
+
 // TestServerWithoutModeReader uses a server of RFC 977 without posting. It does not support MODE
 // READER, and replies with a code that means something else in RFC 3977.
 func TestServerWithoutModeReader(t *testing.T) {

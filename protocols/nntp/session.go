@@ -2,6 +2,8 @@ package nntp
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -126,10 +128,23 @@ func (s *session) startTLS(ctx context.Context) error {
 func (s *session) selectGroup(group string) (wire.Reply, error) {
 	s.group = ""
 	r, err := s.expect(replyGroup, "newsgroup "+group, "GROUP "+group)
-	if err == nil {
-		s.group = group
+	switch {
+	case err != nil:
+		return r, err
+	case !selects(r, group):
+		return r, s.Lines.Break(&fetch.Error{Code: fetch.ErrProtocol,
+			Reply: fetch.Reply{Code: r.Code, Text: r.Text()},
+			Err:   fmt.Errorf("the server selected another newsgroup than %s", group)})
 	}
-	return r, err
+	s.group = group
+	return r, nil
+}
+
+// selects reports whether the reply "211 number low high group" may be for the group (RFC 3977, section
+// 6.1.1.2). Servers of RFC 977 may add words.
+func selects(r wire.Reply, group string) bool {
+	words := strings.Fields(r.Lines[0])
+	return len(words) < 4 || slices.ContainsFunc(words[3:], func(w string) bool { return strings.EqualFold(w, group) })
 }
 
 // A lease is a session in use, bound to the context of one request.
