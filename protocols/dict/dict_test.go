@@ -133,6 +133,30 @@ func TestShortLists(t *testing.T) {
 	}
 }
 
+// The number of definitions is exact (RFC 2229, section 3.2). It may be missing, and some servers send 0.
+func TestNumberOfDefinitions(t *testing.T) {
+	t.Parallel()
+	two := strings.TrimPrefix(twoDefinitions, "S: 150 2 definitions retrieved\n")
+	for first, tt := range map[string]struct {
+		rest string
+		code fetch.Code
+	}{
+		"150 2 definitions": {rest: two}, "150 definitions": {rest: two}, "150 0 definitions": {rest: two},
+		"150 1 definition":  {rest: two, code: fetch.ErrProtocol},
+		"150 3 definitions": {rest: two, code: fetch.ErrProtocol},
+		"150 1 announced":   {rest: "S: 250 ok\n", code: fetch.ErrProtocol},
+		"150 announced":     {rest: "S: 250 ok\n"},
+	} {
+		for _, op := range []fetch.Op{fetch.OpGet, fetch.OpList} {
+			addr := serve(t, commandScript(`DEFINE ! "dot"`, "S: "+first+"\n"+tt.rest))
+			_, err := drive.Read(client(t, nil).Do(t.Context(), &fetch.Request{URL: uri.MustParse("dict://" + addr + "/d:dot"), Op: op}))
+			if fetch.CodeOf(err) != tt.code {
+				t.Errorf("%s, %v: %v, want class %q", first, op, err, tt.code)
+			}
+		}
+	}
+}
+
 func TestMatchBody(t *testing.T) {
 	t.Parallel()
 	addr := serve(t, commandScript(`MATCH ! . "do"`, "S: 152 1 matches\nS: one \"dot\"\nS: .\nS: 250 ok\n"))
@@ -166,7 +190,7 @@ func TestErrorReplies(t *testing.T) {
 		"S: what":                                          {fetch.ErrProtocol, false},
 		"S: 150 1\nS: 151 \"x":                             {fetch.ErrProtocol, false},
 		"S: 150 1\nS: 552 no match":                        {fetch.ErrNotFound, false},
-		"S: 150 1\nS: 250 but no":                          {"", false},
+		"S: 150 1\nS: 250 but no":                          {fetch.ErrProtocol, false},
 		"S: 150 2\nS: 151 x y z\nS: text\nS: .\nS: 250 ok": {fetch.ErrProtocol, false},
 		"S: 150 1\nS!close":                                {fetch.ErrNetwork, true},
 		"S: 150 1\nS: 151 x y z\nS: text\nS!close":         {fetch.ErrTruncated, true},

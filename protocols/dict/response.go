@@ -130,12 +130,14 @@ func (a *response) nextDefinition() error {
 			return wire.Unexpected(err)
 		case reply.Code == replyOK && a.count < a.query.n:
 			return a.errNoSuch()
-		case reply.Code == replyOK && a.count > 0 && a.count < a.announced:
+		case reply.Code == replyOK && a.count < a.announced:
 			return fetch.ErrProtocol.Errorf("received %d of %d definitions", a.count, a.announced)
 		case reply.Code == replyOK:
 			return io.EOF
 		case reply.Code != replyDefinition:
 			return failure(reply, a.query)
+		case a.announced > 0 && a.count == a.announced: // RFC 2229, section 3.2
+			return fetch.ErrProtocol.Errorf("received more than %d definitions", a.announced)
 		}
 		parts, err := fields(reply.Text())
 		if err != nil || len(parts) < 2 {
