@@ -144,7 +144,8 @@ func (s *session) selectGroup(group string) (wire.Reply, error) {
 // 6.1.1.2). Servers of RFC 977 may add words.
 func selects(r wire.Reply, group string) bool {
 	words := strings.Fields(r.Lines[0])
-	return len(words) < 4 || slices.ContainsFunc(words[3:], func(w string) bool { return strings.EqualFold(w, group) })
+	isGroup := func(word string) bool { return strings.EqualFold(word, group) }
+	return len(words) < 4 || slices.ContainsFunc(words[3:], isGroup)
 }
 
 // A lease is a session in use, bound to the context of one request.
