@@ -3,8 +3,12 @@ package member
 import (
 	"archive/tar"
 	"bytes"
+	"compress/gzip"
+	"errors"
 	"io"
 	"strings"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
@@ -39,7 +43,7 @@ const maxKept = 4 << 20
 // findInTar returns the member of a name. If several have it, the last one counts, as for programs that
 // extract them in order; so all headers are read. The content of a long member is read again if the
 // archive has ranges, or else passed on: a later member of that name is then an error at its end.
-func (a *archive) findInTar(t *tar.Reader, name string, withContent bool) (found *tarMember, err error) {
+func (a *archive) findInTar(t *tarFile, name string, withContent bool) (found *tarMember, err error) {
 	inDir := false
 	for i := 0; ; i++ {
 		h, err := t.Next()
@@ -95,7 +99,7 @@ func (a *archive) reread(number int) (io.Reader, error) {
 // A lastOfName is the content of a member. At its end, no later member may have the name.
 type lastOfName struct {
 	io.Reader
-	archive *tar.Reader
+	archive *tarFile
 	name    string
 }
 
@@ -119,16 +123,36 @@ func (r *lastOfName) Read(p []byte) (int, error) {
 
 // tar returns a reader of the files. A file without compression is read by ranges: only headers, if
 // nothing else is needed.
-func (a *archive) tar() (*tar.Reader, error) {
-	var r io.Reader = a
-	if a.format != formatTar {
-		d, err := decompress(a, a.format)
-		if err != nil {
-			return nil, err
-		}
-		r = &limited{r: d, limit: a.maxSize}
+func (a *archive) tar() (*tarFile, error) {
+	if a.format == formatTar {
+		return &tarFile{Reader: tar.NewReader(a)}, nil
 	}
-	return tar.NewReader(r), nil
+	d, err := decompress(a, a.format)
+	if err != nil {
+		return nil, err
+	}
+	unpacked := &limited{r: d, limit: a.maxSize}
+	return &tarFile{tar.NewReader(unpacked), unpacked}, nil
+}
+
+// A tarFile is a tar file that was decompressed, unless unpacked is nil.
+type tarFile struct {
+	*tar.Reader
+	unpacked io.Reader
+}
+
+// Next is like that of tar.Reader, which stops at the blocks that end a tar file. The checksum of a
+// compressed one follows them. Bytes after the compressed file are ignored, as by gzip.
+func (t *tarFile) Next() (*tar.Header, error) {
+	h, err := t.Reader.Next()
+	if err != io.EOF || t.unpacked == nil {
+		return h, err
+	}
+	_, err = io.Copy(io.Discard, t.unpacked)
+	if err == nil || errors.Is(err, gzip.ErrHeader) || errors.Is(err, zstd.ErrMagicMismatch) {
+		err = io.EOF
+	}
+	return nil, err
 }
 
 // A limited is the decompressed content. A short file may decompress to any size.
@@ -180,7 +204,7 @@ func (a *archive) serveTarFile(req *fetch.Request, m *tarMember) (*fetch.Respons
 	return resp, nil
 }
 
-func (a *archive) serveTarDir(req *fetch.Request, t *tar.Reader, name string) (*fetch.Response, error) {
+func (a *archive) serveTarDir(req *fetch.Request, t *tarFile, name string) (*fetch.Response, error) {
 	resp := respondListing(req.URL.WithoutFragment())
 	if req.Op == fetch.OpStat {
 		a.Close()

@@ -3,6 +3,7 @@ package member_test
 import (
 	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"strings"
 	"testing"
 
@@ -50,6 +51,51 @@ func TestDamagedTarFiles(t *testing.T) {
 	wantCode(t, "listing", err, fetch.ErrTruncated)
 	if len(got) == 0 || got[0] != "a" {
 		t.Errorf("%q", got)
+	}
+}
+
+// The checksum of gzip and zstd follows the end of the tar file, which ends with blocks of zeros. What follows
+// the compressed file is ignored, as gzip does, because tapes and some tools pad it.
+func TestChecksumsBehindTarFiles(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 5<<20) // passed on before the end of the archive
+	plain := tarOf(t, file{"m", "the content"}, file{"long", long})
+	var stored bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&stored, gzip.NoCompression)
+	w.Write(plain)
+	w.Close()
+	flipped := bytes.Clone(stored.Bytes())
+	flipped[bytes.Index(flipped, []byte("the content"))] ^= 1
+	zst := zstdOf(plain)
+	zst[len(zst)-1] ^= 1
+	packed := gzipOf(plain)
+	for _, tt := range []struct {
+		name string
+		data []byte
+		code fetch.Code
+	}{
+		{"whole", stored.Bytes(), ""},
+		{"a flipped bit", flipped, fetch.ErrChecksum},
+		{"a flipped bit of zstd", zst, fetch.ErrChecksum},
+		{"cut in the checksum", packed[:len(packed)-4], fetch.ErrTruncated},
+		{"cut before the checksum", packed[:len(packed)-8], fetch.ErrTruncated},
+		{"padded with zeros", append(bytes.Clone(packed), make([]byte, 10240)...), ""},
+		{"followed by text", append(bytes.Clone(packed), "-----END OF FILE-----\n"...), ""},
+		{"followed by another file", append(bytes.Clone(packed), gzipOf([]byte("x"))...), ""},
+		{"followed by a damaged file", append(bytes.Clone(packed), packed[:len(packed)-4]...), fetch.ErrTruncated},
+	} {
+		for _, noRanges := range []bool{false, true} {
+			s := &store{files: map[string][]byte{"x.tgz": tt.data}, noRanges: noRanges}
+			c := s.client(nil, member.Options{})
+			for _, name := range []string{"m", "long"} {
+				if _, err := get(t, c, "x-store:x.tgz!/"+name); fetch.CodeOf(err) != tt.code {
+					t.Errorf("%s (no ranges: %v): %s: %v, want class %q", tt.name, noRanges, name, err, tt.code)
+				}
+			}
+			if got, err := names(t, c, "x-store:x.tgz"); fetch.CodeOf(err) != tt.code || len(got) != 2 {
+				t.Errorf("%s (no ranges: %v): %q, %v, want class %q", tt.name, noRanges, got, err, tt.code)
+			}
+		}
 	}
 }
 
