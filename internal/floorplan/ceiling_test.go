@@ -23,7 +23,7 @@ var ceilings = map[string]ceiling{
 	"archive":                {10660, 69},
 	"crawl":                  {7900, 56},
 	"protocols":              {41125, 142},
-	"fetch":                  {23210, 289},
+	"fetch":                  {23230, 289},
 	"fetch/driver":           {2250, 44},
 	"fetch/uri":              {3100, 40},
 	"fetch/download":         {6280, 31},
