@@ -44,7 +44,7 @@ func (d *opener) file(l *lease, t *target, at node) (*fetch.Response, error) {
 	if trace := l.net.Line(); trace != nil {
 		trace(true, fmt.Sprintf("READ bytes %d to %d", meta.Range.Offset, meta.Range.Offset+meta.Size))
 	}
-	r := &reads{lease: l, handle: at.handle, size: maxData}
+	r := &reads{lease: l, handle: at.handle, modified: at.attr.MTime, size: maxData}
 	if meta.Size == 0 {
 		return &fetch.Response{Meta: meta, URL: t.url, Body: fetch.NoBody}, r.checkEnd(meta.Range.Offset)
 	}
@@ -85,11 +85,12 @@ const (
 const minReadSize = 4 << 10
 
 type reads struct {
-	lease  *lease
-	handle string
-	size   int    // count of the next READ: at most maxData, less if the server returned less
-	reply  *reply // holds the data that the reader uses; nil if none
-	atEnd  bool   // the last data ended where the file ends, as the server said
+	lease    *lease
+	handle   string
+	modified nfs3.Time // when the file was looked up
+	size     int       // count of the next READ: at most maxData, less if the server returned less
+	reply    *reply    // holds the data that the reader uses; nil if none
+	atEnd    bool      // the last data ended where the file ends, as the server said
 }
 
 // checkEnd reads at the end of the file to check that the file may be read and has not grown.
@@ -140,8 +141,11 @@ func (r *reads) data(xid uint32, requested int) (data nfs3.Data, err error) {
 		r.lease.err = connError(err)
 		return data, r.lease.err
 	}
-	if status != nfs3.OK {
+	switch {
+	case status != nfs3.OK:
 		return data, r.lease.refusal(nfs3.Read, status)
+	case data.Attr != nil && data.Attr.MTime != r.modified:
+		return data, remotefile.Modified()
 	}
 	return data, nil
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -338,6 +339,50 @@ func TestAFileThatIsLongerThanItsSizeHasChanged(t *testing.T) {
 			}
 			if fetch.CodeOf(err) != want || int64(len(got)) != n {
 				t.Errorf("%+v of %d bytes: %d bytes, %v, want class %q", part, size, len(got), err, want)
+			}
+		}
+	}
+}
+
+// A rewrittenFS has the old tree until its files have been opened a number of times, and then the new one.
+type rewrittenFS struct {
+	fstest.MapFS
+	rewritten fstest.MapFS
+	opens     atomic.Int32 // that are left
+}
+
+func (r *rewrittenFS) current() fstest.MapFS {
+	if r.opens.Load() > 0 {
+		return r.MapFS
+	}
+	return r.rewritten
+}
+
+func (r *rewrittenFS) Lstat(name string) (fs.FileInfo, error) { return r.current().Lstat(name) }
+
+func (r *rewrittenFS) Open(name string) (fs.File, error) {
+	f, err := r.current().Open(name)
+	r.opens.Add(-1)
+	return f, err
+}
+
+// TestFilesThatAreRewrittenHaveChanged rewrites a file between two of its READs. A mixture of both versions has
+// the right size. The replies have the time of the file (RFC 1813, section 3.3.6).
+func TestFilesThatAreRewrittenHaveChanged(t *testing.T) {
+	t.Parallel()
+	const size = 300_000 // three READs
+	file := func(content string, at int64) fstest.MapFS {
+		return fstest.MapFS{"f": {Data: []byte(strings.Repeat(content, size)), Mode: 0o644, ModTime: time.Unix(at, 0)}}
+	}
+	for opens := range int32(7) {
+		for _, part := range []fetch.Range{{}, {Offset: 1}, {Length: size - 1}} {
+			tree := &rewrittenFS{MapFS: file("a", 1000), rewritten: file("b", 1001)}
+			tree.opens.Store(opens)
+			s := nfsd.Start(t, nfsd.Options{Tree: tree})
+			got, err := drive.Read(client(t, Options{}, nil).Do(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/f"), Range: part}))
+			mixed := strings.Contains(got, "a") && strings.Contains(got, "b")
+			if opens == 0 && err != nil || err == nil && mixed || err != nil && fetch.CodeOf(err) != fetch.ErrChanged {
+				t.Errorf("rewritten after %d READs, %+v: %d bytes, mixed %v, %v", opens, part, len(got), mixed, err)
 			}
 		}
 	}

@@ -40,10 +40,7 @@ func (d *opener) file(l lease, t *target, f *file) (*fetch.Response, error) {
 		Size: int(l.Conn.readSize),
 		Send: r.send, Receive: r.receive, Release: r.release,
 		Complete: func() error {
-			if meta.Range.Offset+meta.Size < meta.Total {
-				return l.Conn.close(f)
-			}
-			return l.Conn.closeRead(f)
+			return l.Conn.closeRead(f, meta.Range.Offset+meta.Size >= meta.Total)
 		}}, &meta)
 	if err := b.Fill(); err != nil {
 		return nil, err

@@ -292,13 +292,19 @@ func (s *session) close(f *file) error {
 	return err
 }
 
-// closeRead closes a file that was read to its end, and returns an error if it has grown.
-func (s *session) closeRead(f *file) error {
+// closeRead closes a file that was read, and returns an error if it was modified or, if it was read to its
+// end, has grown.
+func (s *session) closeRead(f *file, toEnd bool) error {
 	r, err := s.closeFile(f, smb2.CloseWithAttributes)
-	if err == nil && r.Flags&smb2.CloseWithAttributes != 0 && r.EndOfFile > f.EndOfFile {
-		err = remotefile.Grown(int64(f.EndOfFile))
+	switch {
+	case err != nil || r.Flags&smb2.CloseWithAttributes == 0:
+		return err
+	case toEnd && r.EndOfFile > f.EndOfFile:
+		return remotefile.Grown(int64(f.EndOfFile))
+	case r.LastWriteTime != f.LastWriteTime && r.LastWriteTime != 0 && f.LastWriteTime != 0: // 0 if unknown
+		return remotefile.Modified()
 	}
-	return err
+	return nil
 }
 
 func (s *session) closeFile(f *file, flags uint16) (r smb2.CloseResponse, err error) {

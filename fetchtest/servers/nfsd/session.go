@@ -27,6 +27,7 @@ type session struct {
 	// faults maps file handles to the failures taken for them.
 	faults map[string]*servers.Failure
 	seen   map[string]bool // file handles that were read
+	attr   *nfs3.Attr      // of the file that is being read
 }
 
 // errEnd ends a session.
@@ -337,6 +338,12 @@ func (x *session) read(c nfs3.Call, handle, name string, offset uint64, size uin
 		return x.replyError(c, err)
 	}
 	defer file.Close()
+	info, err := fs.Lstat(x.server.opts.Tree, name)
+	if err != nil {
+		return x.replyError(c, err)
+	}
+	a := attr(name, info)
+	x.attr = x.optional(&a)
 	if most := x.server.opts.MaxRead; most > 0 {
 		size = min(size, uint32(most))
 	}
@@ -380,7 +387,7 @@ func (x *session) data(c nfs3.Call, data []byte, eof bool) error {
 	x.server.served += int64(len(data))
 	x.server.mu.Unlock()
 	return x.replyOK(c.XID, func(b []byte) []byte {
-		b = xdr.AppendUint32(xdr.AppendBool(b, false), uint32(len(data)))
+		b = xdr.AppendUint32(nfs3.AppendOptAttr(b, x.attr), uint32(len(data)))
 		return xdr.AppendOpaque(xdr.AppendBool(b, eof), data)
 	})
 }

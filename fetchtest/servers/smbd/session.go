@@ -40,6 +40,7 @@ type session struct {
 
 // A handle is an open file or directory.
 type handle struct {
+	name    string // of the file
 	content []byte
 	names   []fs.DirEntry // members of a directory
 	dir     bool
@@ -181,6 +182,9 @@ func (x *session) handle(h smb2.Header, msg []byte) error {
 		closed := &smb2.CloseResponse{Flags: r.Flags}
 		if f != nil && r.Flags&smb2.CloseWithAttributes != 0 {
 			closed.EndOfFile = uint64(len(f.content))
+			if info, err := fs.Stat(x.server.opts.Tree, f.name); err == nil {
+				closed.LastWriteTime = smb2.FileTime(info.ModTime())
+			}
 		}
 		return x.reply(h, smb2.StatusSuccess, closed, nil)
 	case *smb2.ReadRequest:
@@ -320,6 +324,7 @@ func (x *session) create(h smb2.Header, name string, access uint32) error {
 			f.dir, r.FileAttributes = true, smb2.AttributeDirectory
 			f.names, err = fs.ReadDir(x.server.opts.Tree, clean)
 		} else {
+			f.name = clean
 			f.content, err = fs.ReadFile(x.server.opts.Tree, clean)
 		}
 		if err != nil {

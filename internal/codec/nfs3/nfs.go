@@ -228,6 +228,7 @@ func ParseLink(d *xdr.Decoder) string {
 
 // A Data is the result of READ.
 type Data struct {
+	Attr  *Attr // of the file; nil if not sent
 	EOF   bool
 	Bytes []byte // aliases the input
 }
@@ -235,9 +236,9 @@ type Data struct {
 // ParseData reads the result of READ after its status. It fails if there are more than limit bytes
 // of data.
 func ParseData(d *xdr.Decoder, limit int) Data {
-	parseOptAttr(d)
+	attr := parseOptAttr(d)
 	count := d.Uint32()
-	data := Data{EOF: d.Bool(), Bytes: d.Opaque(limit)}
+	data := Data{Attr: attr, EOF: d.Bool(), Bytes: d.Opaque(limit)}
 	if d.Err() == nil && int(count) != len(data.Bytes) {
 		d.Fail("%d bytes of data, but a count of %d", len(data.Bytes), count)
 	}

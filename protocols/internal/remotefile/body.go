@@ -208,6 +208,10 @@ func Grown(size int64) error {
 		size)
 }
 
+// Modified returns the error for a file whose modification time has changed since it was opened. What was
+// read may be a mixture of two versions.
+func Modified() error { return fetch.ErrChanged.Retryf("the file was modified while it was read") }
+
 func (b *Body[R]) state() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
