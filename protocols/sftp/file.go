@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/filexfer"
@@ -104,9 +105,12 @@ func (f *flight) newBody(handle string, req *fetch.Request,
 	if meta.Size == 0 && meta.Range.IsZero() {
 		meta.Size = -1
 	}
-	r := &reads{flight: f, handle: handle}
-	if end := meta.Range.Offset + meta.Size; meta.Size > 0 && end == max(meta.Total, meta.Size) {
-		r.end = end
+	r := &reads{flight: f, handle: handle, modified: meta.ModTime}
+	if meta.Size > 0 {
+		r.last = meta.Range.Offset + meta.Size
+	}
+	if r.last == max(meta.Total, meta.Size) {
+		r.end = r.last
 	}
 	b := remotefile.NewBody(remotefile.Reads[*request]{MinWindow: minWindow, MaxWindow: maxWindow,
 		Size: filexfer.MaxData,
@@ -118,16 +122,23 @@ type reads struct {
 	flight    *flight
 	handle    string
 	end       int64           // of the file; 0 if it is unknown or not reached
+	last      int64           // the end of the content; 0 if it is unknown
+	modified  time.Time       // when the file was opened; zero if it is unknown
 	beyond    *request        // a READ at end, sent with the last of the content; nil before that
+	after     *request        // an FSTAT, sent with the last of the content; nil before that
 	response  response        // holds the data returned last
 	closeSent <-chan struct{} // closed after CLOSE is written; nil before arrived
 }
 
 func (r *reads) send(offset int64, size int, _ bool) (*request, int, error) {
 	req := r.flight.send(filexfer.TypeRead, r.handle, uint64(offset), uint32(size))
-	if r.beyond == nil && offset+int64(size) == r.end {
+	if r.after != nil || offset+int64(size) != r.last {
+		return req, size, nil
+	}
+	if r.last == r.end {
 		r.beyond = r.flight.send(filexfer.TypeRead, r.handle, uint64(r.end), uint32(1))
 	}
+	r.after = r.flight.send(filexfer.TypeFstat, r.handle)
 	return req, size, nil
 }
 
@@ -160,8 +171,8 @@ func (r *reads) release() {
 // arrived sends CLOSE. After it is written, the connection can serve other requests.
 func (r *reads) arrived() { r.closeSent = r.flight.closeHandle() }
 
-// complete waits until CLOSE is written. It returns an error if the file has data beyond its size.
-// Servers differ in how they refuse to read there.
+// complete waits until CLOSE is written. It returns an error if the file has data beyond its size, or was
+// modified. Servers differ in how they refuse to read there.
 func (r *reads) complete() error {
 	if r.beyond != nil {
 		data, err := r.receive(r.beyond, 1)
@@ -169,6 +180,13 @@ func (r *reads) complete() error {
 		r.release()
 		if more {
 			return remotefile.Grown(r.end)
+		}
+	}
+	if r.after != nil {
+		now, err := r.flight.attrs(r.flight.expect(filexfer.TypeAttrs, r.after))
+		if known := now.Has(filexfer.AttrACModTime) && !r.modified.IsZero(); err == nil && known &&
+			!now.ModTime().Equal(r.modified) {
+			return remotefile.Modified()
 		}
 	}
 	if r.closeSent != nil {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -246,6 +247,51 @@ func TestAFileThatIsLongerThanItsSizeHasChanged(t *testing.T) {
 			t.Errorf("a part: %d bytes, %v", len(got), err)
 		}
 		resp.Body.Close()
+	}
+}
+
+// A touchedFS has files with a later time once it is touched.
+type touchedFS struct {
+	fstest.MapFS
+	touched atomic.Bool
+}
+
+func (r *touchedFS) Stat(name string) (fs.FileInfo, error) {
+	info, err := r.MapFS.Stat(name)
+	if r.touched.Load() && err == nil {
+		info = touchedInfo{info}
+	}
+	return info, err
+}
+
+type touchedInfo struct{ fs.FileInfo }
+
+func (i touchedInfo) ModTime() time.Time { return i.FileInfo.ModTime().Add(time.Second) }
+
+// TestAFileThatIsModifiedWhileItIsReadHasChanged modifies a file at its first READ, because what was read may be
+// a mixture of two versions. Servers may refuse to tell the time.
+func TestAFileThatIsModifiedWhileItIsReadHasChanged(t *testing.T) {
+	t.Parallel()
+	content := strings.Repeat("0123456789", 30_000)
+	for _, modified := range []bool{false, true} {
+		for _, refused := range []bool{false, true} {
+			for _, part := range []fetch.Range{{}, {Offset: 10}, {Length: 10}} {
+				tree := &touchedFS{MapFS: fstest.MapFS{"f": {Data: []byte(content), Mode: 0o644, ModTime: modTime}}}
+				s := sftpd.Start(t, sftpd.Options{Tree: tree, MaxRead: 30_000, Refuse: func(request byte, _ bool) uint32 {
+					switch typ := filexfer.Type(request); {
+					case typ == filexfer.TypeRead:
+						tree.touched.Store(modified)
+					case typ == filexfer.TypeFstat && refused:
+						return uint32(filexfer.CodeOpUnsupported)
+					}
+					return 0
+				}})
+				got, err := drive.Read(client(t, options(t, s), nil).Do(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/f"), Range: part}))
+				if want := modified && !refused; err != nil != want || want && fetch.CodeOf(err) != fetch.ErrChanged {
+					t.Errorf("modified %v, refused %v, %+v: %d bytes, %v", modified, refused, part, len(got), err)
+				}
+			}
+		}
 	}
 }
 
