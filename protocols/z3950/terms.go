@@ -14,6 +14,7 @@ import (
 	"github.com/urlget/urlget/internal/codec/ber"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 	"github.com/urlget/urlget/internal/quoted"
+	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // A Term is an entry in the index of a database. It is the Sys of an entry in a listing.
@@ -53,6 +54,7 @@ type terms struct {
 	terms      []codec.Term // the last response
 	last       string       // the last term of the previous response
 	end        bool         // there are no more terms
+	cycle      remotefile.Cycle[string]
 }
 
 func (s *terms) begin(l *lease) error {
@@ -124,7 +126,10 @@ func (s *terms) parts(yield func(driver.Part, error) bool) {
 		if s.end || len(s.terms) == 0 {
 			return
 		}
-		s.last = s.terms[len(s.terms)-1].Text
+		if s.last = s.terms[len(s.terms)-1].Text; s.cycle.Closes(s.last) {
+			yield(driver.Part{}, s.l.markBroken(fetch.ErrProtocol.Errorf("the list of terms repeats")))
+			return
+		}
 	}
 }
 

@@ -391,6 +391,29 @@ func serveEach(t *testing.T, conns [][][]byte) string {
 	}).Addr
 }
 
+// TestTermsThatRepeatEnd lists terms from servers that send the same ones again, whatever the client requests.
+func TestTermsThatRepeatEnd(t *testing.T) {
+	t.Parallel()
+	accepted := codec.Init{Version: 3, Options: []int{0, 1, 7}, PreferredMessageSize: 1, ExceptionalRecordSize: 1, Accepted: true}.EncodeResponse()
+	page := func(prefix string) []byte {
+		var m codec.ScanResponse
+		for i := range termsPerRequest {
+			m.Terms = append(m.Terms, codec.Term{Text: fmt.Sprint(prefix, i), Count: 1})
+		}
+		return m.Encode()
+	}
+	for name, pages := range map[string][][]byte{"one page": {page("a")}, "two pages": {page("a"), page("b")}} {
+		replies := [][]byte{accepted}
+		for i := range 50 {
+			replies = append(replies, pages[i%len(pages)])
+		}
+		entries, err := drive.List(t, drive.Client(t, nil, Load), "z39.50s://"+serveEach(t, [][][]byte{replies})+"/db")
+		if fetch.CodeOf(err) != fetch.ErrProtocol || len(entries) > 10*termsPerRequest {
+			t.Errorf("%s: %d entries, %v", name, len(entries), err)
+		}
+	}
+}
+
 func TestOddServers(t *testing.T) {
 	t.Parallel()
 	accepted := codec.Init{Version: 3, Options: []int{0, 1, 7}, PreferredMessageSize: 1, ExceptionalRecordSize: 1, Accepted: true}.EncodeResponse()
