@@ -79,15 +79,15 @@ func (a *response) contentsToken(known *Link) (*codec.Token, error) {
 const maxWord = 256
 
 // A fileBody is a file within a message. It ends with its token, once the rest of the message has
-// arrived too.
+// arrived too and reports no failure.
 type fileBody struct {
 	*response
 	t   *codec.Token
-	end bool
+	end error // after the token
 }
 
 func (b *fileBody) Read(p []byte) (int, error) {
-	if !b.end {
+	if b.end == nil {
 		n, err := b.t.Read(p)
 		switch {
 		case err == nil:
@@ -95,10 +95,21 @@ func (b *fileBody) Read(p []byte) (int, error) {
 		case err != io.EOF:
 			return n, driverError(err)
 		}
-		b.end = true
+		b.end = driverError(b.finish())
 	}
-	if _, err := io.Copy(io.Discard, b.Reader()); err != nil {
-		return 0, err
+	return 0, b.end
+}
+
+// finish reads the rest of the message. It returns io.EOF if that reports no failure.
+func (b *fileBody) finish() error {
+	l, err := b.Rest()
+	if err == nil && len(l) > 0 {
+		return fetch.ErrProtocol.Errorf("the contents have more than one value")
 	}
-	return 0, io.EOF
+	for err == nil {
+		if l, err = b.Line(); err == nil {
+			err = failure(l)
+		}
+	}
+	return err
 }

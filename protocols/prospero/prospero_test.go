@@ -221,6 +221,27 @@ func TestMalformedReplies(t *testing.T) {
 	}
 }
 
+// TestLinesBehindContents checks that a file counts as complete only if the message does not report a failure
+// after it.
+func TestLinesBehindContents(t *testing.T) {
+	t.Parallel()
+	const head = "ATTRIBUTE OBJECT INTRINSIC CONTENTS SEQUENCE DATA 'the content'"
+	for rest, code := range map[string]fetch.Code{
+		"": "", "\n": "", " \n\nWARNING 'slow disk'\n": "", "\nATTRIBUTE OBJECT INTRINSIC SIZE ASCII '13 bytes'": "", "\nWHATEVER\n": "",
+		"\nFAILURE SERVER-FAILED 'read error'\n": fetch.ErrServer,
+		"\nFAILURE NOT-AUTHORIZED":               fetch.ErrRefused,
+		"\nERROR 'bad request'\n":                fetch.ErrProtocol,
+		" 'and more'\n":                          fetch.ErrProtocol,
+		"\nWARNING 'without its end":             fetch.ErrProtocol,
+	} {
+		addr := replyServer(t, "FAILURE NOT-A-DIRECTORY\n", head+rest)
+		got, err := drive.Get(t, drive.Client(t, nil, quick), url(addr, "/file"))
+		if got != "the content" || fetch.CodeOf(err) != code {
+			t.Errorf("%q: %q, %v, want class %q", rest, got, err, code)
+		}
+	}
+}
+
 func TestForwardedToAnInvalidHost(t *testing.T) {
 	t.Parallel()
 	const invalidHost = "FORWARDED INTERNET-D 'no host' ASCII /x 0\n"
