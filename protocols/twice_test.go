@@ -15,6 +15,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/imapd"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/fetchtest/servers/popd"
+	"github.com/urlget/urlget/fetchtest/servers/z3950d"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/protocols/ftp"
 	"github.com/urlget/urlget/protocols/imap"
@@ -112,6 +113,10 @@ func TestRepeatedRepliesDoNotMixContent(t *testing.T) {
 			[]string{"a@x.invalid", "b@x.invalid", "c@x.invalid"}, []string{crlf(news[0].Text), crlf(news[1].Text), crlf(news[2].Text)}},
 		"ftp": {ftpd.Start(t, ftpd.Options{Tree: fstest.MapFS{"a": {Data: []byte("A a a.")}, "b": {Data: []byte("B.")}, "d/c": {Data: []byte("C.")}}}).Addr,
 			"ftp", []string{"a", "b", "d/c"}, []string{"A a a.", "B.", "C."}},
+		"z39.50": {z3950d.Start(t, z3950d.Options{Tree: fstest.MapFS{"db/a": {Data: []byte("A a a.")}, "db/b": {Data: []byte("B.")}, "db/c": {Data: []byte("C.")}}}).Addr,
+			"z39.50r", []string{"db?a", "db?b", "db?c"}, []string{"A a a.", "B.", "C."}},
+		"z39.50, one search": {z3950d.Start(t, z3950d.Options{Tree: fstest.MapFS{"db/a": {Data: []byte("A a a.")}, "db/b": {Data: []byte("B a.")}, "db/c": {Data: []byte("C a.")}}}).Addr,
+			"z39.50s", []string{"db?a;item=1", "db?a;item=2", "db?a;item=3"}, []string{"A a a.", "B a.", "C a."}},
 		"dict": {dictd.Start(t, dictd.Options{Words: map[string]string{"a": "A a a.\n", "b": "B.\n", "c": "C.\n"}}).Addr,
 			"dict", []string{"d:a", "d:b", "d:c"},
 			[]string{"From The Tree [tree]:\r\n\r\nA a a.\r\n", "From The Tree [tree]:\r\n\r\nB.\r\n", "From The Tree [tree]:\r\n\r\nC.\r\n"}},

@@ -58,7 +58,7 @@ func (l *lease) search(m codec.Search) error {
 	if err != nil {
 		return err
 	}
-	l.result, l.count, l.diagnostic = "", 0, ""
+	l.result, l.count, l.next, l.diagnostic = "", 0, 0, ""
 	var found codec.SearchResponse
 	err = l.ask(message, describeSearch(m), codec.TagSearchResponse, maxMessage, func(r *ber.Reader) {
 		found = codec.ReadSearchResponse(r)
@@ -107,6 +107,15 @@ func (l *lease) present(m codec.Present) (*codec.PresentResponse, error) {
 		return nil, err
 	}
 	l.trace(false, "RECORDS %d, status %d%s", p.Returned, p.Status, describeDiagnostics(p.Diagnostics))
+	switch end := m.Start + p.Returned; {
+	case p.Returned == 0:
+	case p.NextPosition == end:
+		l.next = end
+	case p.NextPosition == l.next && l.next > 0:
+		return nil, l.markBroken(fetch.ErrProtocol.Errorf("received the records of an earlier request"))
+	default:
+		l.next = 0 // the server is wrong about it
+	}
 	switch {
 	case refusal != nil && m.Count == 1:
 		return nil, diagnosticsError([]codec.Diagnostic{*refusal})

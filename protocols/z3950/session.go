@@ -47,6 +47,7 @@ type session struct {
 	broken     atomic.Bool // the session is unusable; also set by Close, possibly during a Read
 	result     string      // the target.resultKey of the result set; "" if there is none
 	count      int64       // number of records in the result set
+	next       int64       // the position after the last Present, as the server said; 0 if it is unknown
 	diagnostic string      // the diagnostic in a successful SearchResponse
 	password   string      // of the login that was sent, which no error and no trace repeats
 }
