@@ -103,6 +103,9 @@ func (l *lease) newest(group string, g *numberRange, newest int) error {
 			return err
 		}
 		if r.Code == replyGroup {
+			if err := l.checkGroup(r); err != nil {
+				return err
+			}
 			// last is a ring buffer of n numbers.
 			defer l.ReplyTimeout()()
 			ring := make([]uint64, 0, min(n, 1<<16))

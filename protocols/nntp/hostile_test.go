@@ -166,6 +166,27 @@ func TestAnotherGroupIsAnError(t *testing.T) {
 	}
 }
 
+// TestAnotherListedGroupIsAnError is like TestAnotherGroupIsAnError, for LISTGROUP (RFC 3977, section 6.1.2.2),
+// which selects the group that it names. The reply of RFC 2980 names none.
+func TestAnotherListedGroupIsAnError(t *testing.T) {
+	t.Parallel()
+	for reply, ok := range map[string]bool{
+		"211 2 1 9 a.b list follows": true, "211 list of article numbers follow": true, "211": true, "211 2 1 9 x.y list follows": false,
+	} {
+		script := "-- first --\nS: 200 hi\nC: CAPABILITIES\nS: 101\nS: VERSION 2\nS: READER\nS: OVER\nS: .\nC: GROUP a.b\nS: 211 2 1 9 a.b\n" +
+			"C: LISTGROUP a.b\nS: " + reply + "\n"
+		if ok {
+			script += "S: 1\nS: 9\nS: .\nC: OVER 9-9\nS: 224\nS: 9\ta\nS: .\n"
+		}
+		c := drive.Client(t, nil, With(Options{Newest: 1}))
+		_, err := drive.Get(t, c, "nntp://"+transcript.Play(t, script+"C? QUIT\n")+"/a.b")
+		if (err == nil) != ok || !ok && fetch.CodeOf(err) != fetch.ErrProtocol {
+			t.Errorf("%s: %v", reply, err)
+		}
+		c.Close()
+	}
+}
+
 // TestServerWithoutModeReader uses a server of RFC 977 without posting. It does not support MODE
 // READER, and replies with a code that means something else in RFC 3977.
 func TestServerWithoutModeReader(t *testing.T) {

@@ -128,24 +128,24 @@ func (s *session) startTLS(ctx context.Context) error {
 func (s *session) selectGroup(group string) (wire.Reply, error) {
 	s.group = ""
 	r, err := s.expect(replyGroup, "newsgroup "+group, "GROUP "+group)
-	switch {
-	case err != nil:
+	if err != nil {
 		return r, err
-	case !selects(r, group):
-		return r, s.Lines.Break(&fetch.Error{Code: fetch.ErrProtocol,
-			Reply: fetch.Reply{Code: r.Code, Text: r.Text()},
-			Err:   fmt.Errorf("the server selected another newsgroup than %s", group)})
 	}
 	s.group = group
-	return r, nil
+	return r, s.checkGroup(r)
 }
 
-// selects reports whether the reply "211 number low high group" may be for the group (RFC 3977, section
-// 6.1.1.2). Servers of RFC 977 may add words.
-func selects(r wire.Reply, group string) bool {
+// checkGroup returns an error if the reply "211 number low high group" selects another group (RFC 3977,
+// section 6.1.1.2). Servers of RFC 977 may add words.
+func (s *session) checkGroup(r wire.Reply) error {
 	words := strings.Fields(r.Lines[0])
-	isGroup := func(word string) bool { return strings.EqualFold(word, group) }
-	return len(words) < 4 || slices.ContainsFunc(words[3:], isGroup)
+	isGroup := func(word string) bool { return strings.EqualFold(word, s.group) }
+	if _, err := parseGroupReply(r); err != nil || len(words) < 4 || slices.ContainsFunc(words[3:], isGroup) {
+		return nil
+	}
+	return s.Lines.Break(&fetch.Error{Code: fetch.ErrProtocol,
+		Reply: fetch.Reply{Code: r.Code, Text: r.Text()},
+		Err:   fmt.Errorf("the server selected another newsgroup than %s", s.group)})
 }
 
 // A lease is a session in use, bound to the context of one request.
