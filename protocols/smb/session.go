@@ -2,6 +2,7 @@ package smb
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -108,12 +109,21 @@ func (s *session) send(c smb2.Command, n int, body smb2.Body, buffer []byte) (ui
 	case c == smb2.Negotiate || c == smb2.SessionSetup && s.dialect == smb2.Dialect311:
 		s.hash.Add(msg)
 	}
-	if _, err := s.conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(msg))),
-		msg...)); err != nil {
+	msg = append(binary.BigEndian.AppendUint32(nil, uint32(len(msg))), msg...)
+	write := s.conn.Write
+	if c == smb2.SessionSetup && s.sessionID != 0 { // the response to a challenge
+		write = func(p []byte) (int, error) { return s.conn.WriteMasked(p, maskTail(p, len(buffer))) }
+	}
+	if _, err := write(msg); err != nil {
 		return 0, s.fail(connError(err))
 	}
 	s.outstanding[h.MessageID] = c
 	return h.MessageID, nil
+}
+
+// maskTail returns a copy of p whose last n bytes are asterisks.
+func maskTail(p []byte, n int) []byte {
+	return append(bytes.Clone(p[:len(p)-n]), bytes.Repeat([]byte("*"), n)...)
 }
 
 // fail ends the session with err and returns the error that ended it first.

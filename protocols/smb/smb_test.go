@@ -16,6 +16,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/smbd"
 	"github.com/urlget/urlget/internal/codec/smb2"
@@ -173,6 +174,27 @@ func TestReasonsOfRefusedLogins(t *testing.T) {
 		_, err := get(t, &fetch.Options{Credentials: always}, "smb://"+s.Addr+"/share/dir/file.txt")
 		if !errors.Is(err, fetch.ErrAuth) || !strings.Contains(err.Error(), status.String()) || s.Logins() != tries {
 			t.Errorf("%v: %v after %d logins, want %d", status, err, s.Logins(), tries)
+		}
+	}
+}
+
+// TestLoginsAreNotRecorded checks that recordings, which archives keep, do not have the response to the challenge
+// of NTLM ([MS-NLMP], section 2.2.1.3). With the challenge it shows whether a guess is the password.
+func TestLoginsAreNotRecorded(t *testing.T) {
+	t.Parallel()
+	const challenge, authenticate = "NTLMSSP\x00\x02", "NTLMSSP\x00\x03"
+	for _, login := range []string{"joe:x", "joe:wrong"} {
+		s := smbd.Start(t, smbd.Options{Tree: tree, Users: map[string]string{"joe": "x"}})
+		var rec fetchtest.Recording
+		get(t, &fetch.Options{Recorder: &rec}, "smb://"+login+"@"+s.Addr+"/share/dir/file.txt")
+		sent, received := "", ""
+		for _, x := range rec.Exchanges() {
+			for _, c := range x.Conns {
+				sent, received = sent+string(c.Sent), received+string(c.Received)
+			}
+		}
+		if !strings.Contains(received, challenge) || strings.Contains(sent, authenticate) || !strings.Contains(sent, "********") {
+			t.Errorf("%s: sent %q, received %q", login, sent, received)
 		}
 	}
 }
