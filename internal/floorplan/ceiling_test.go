@@ -22,7 +22,7 @@ var ceilings = map[string]ceiling{
 	"serve":                  {7150, 11},
 	"archive":                {10660, 69},
 	"crawl":                  {7900, 56},
-	"protocols":              {41205, 142},
+	"protocols":              {41215, 142},
 	"fetch":                  {23230, 289},
 	"fetch/driver":           {2250, 44},
 	"fetch/uri":              {3100, 40},

@@ -369,6 +369,22 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
+// TestMetadataIsThatOfTheHeader checks that another section than the requested header is not taken for it.
+func TestMetadataIsThatOfTheHeader(t *testing.T) {
+	t.Parallel()
+	const begin = "-- control --\nS: * PREAUTH hi\nC: u1 CAPABILITY\nS: u1 OK\nC: u2 EXAMINE \"b\"\nS: u2 OK\n" +
+		"C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE BODY.PEEK[HEADER])\nS: * 4 FETCH (RFC822.SIZE 5 UID 1 "
+	for item, code := range map[string]fetch.Code{
+		"BODY[HEADER]": "", "BODY[header]": "", "BODY[TEXT]": fetch.ErrProtocol, "BODY[2.HEADER]": fetch.ErrProtocol, "BODY[]": fetch.ErrProtocol,
+	} {
+		addr := transcript.Play(t, begin+item+" \"Subject: x\")\nS: u3 OK\n")
+		meta, err := drive.Client(t, nil, Load).Stat(t.Context(), &fetch.Request{URL: uri.MustParse("imap://" + addr + "/b/;UID=1")})
+		if fetch.CodeOf(err) != code || err == nil && meta.Header.Get("Subject") != "x" {
+			t.Errorf("%s: %+v, %v, want class %q", item, meta, err, code)
+		}
+	}
+}
+
 // TestWrongRangeIsAnError checks that another part than the requested one is an error, because a
 // caller may append it to a partial file. A server without partial fetches may send all content.
 func TestWrongRangeIsAnError(t *testing.T) {

@@ -135,7 +135,11 @@ func (s *session) describe(t *target, stat bool, meta *fetch.Meta, number *strin
 		if date, ok := parseDate(got["INTERNALDATE"].text); ok {
 			meta.ModTime = date
 		}
-		if v, ok := got["BODY"]; ok && t.section == "" {
+		switch v, ok := got["BODY"]; {
+		case !ok || !stat:
+		case sectionName(v.name) != "HEADER":
+			return otherSection(v.name)
+		case t.section == "":
 			meta.Header = message.ParseHeader([]byte(v.text))
 		}
 		return nil
@@ -284,9 +288,13 @@ func (b *content) checkItems(number string, items map[string]value) error {
 			number, b.number)
 	}
 	if name := items["BODY"].name; sectionName(name) != b.section {
-		return fmt.Errorf("%w: the server sent %.80q, another section was requested", wire.ErrMalformed, name)
+		return otherSection(name)
 	}
 	return nil
+}
+
+func otherSection(item string) error {
+	return fmt.Errorf("%w: the server sent %.80q, another section was requested", wire.ErrMalformed, item)
 }
 
 // sequenceNumber returns the first word of a FETCH response.
