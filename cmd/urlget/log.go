@@ -59,6 +59,21 @@ func (r *reporter) openLog(args []string) (detached bool, err error) {
 	return false, nil
 }
 
+// closeLog reports messages that are missing from the log on standard error, if that is not the log.
+func (r *reporter) closeLog() {
+	err := r.con.LogError()
+	if r.terminalErr != nil {
+		err = cmp.Or(err, r.std.err.Close())
+	}
+	if err = failure.File(err); err == nil {
+		return
+	}
+	r.exit.failed(-1, exitStatus(err))
+	if r.terminalErr != nil {
+		printError(r.terminalErr, false, "", "", err)
+	}
+}
+
 func (r *reporter) detach(name string, mode int) error {
 	program, err := os.Executable()
 	if err != nil {

@@ -68,6 +68,7 @@ func execute(ctx context.Context, args []string, std stdio, loaders ...fetch.Loa
 		p.rep.fail("", p.opts.WithFlag(p.table, p.net.config.WithConfigHint(err)))
 	}
 	p.net.close()
+	p.rep.closeLog()
 	return p.rep.exit.status()
 }
 

@@ -3,6 +3,7 @@ package tty
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -39,9 +40,20 @@ func NewConsole(stderr *os.File) *Console {
 // Redirect sends messages to a log instead of standard error. Each line begins with the time.
 func (c *Console) Redirect(file *os.File) { c.w, c.screen = &timedLines{w: file}, nil }
 
+// LogError returns the first error of writing to the log of Redirect.
+func (c *Console) LogError() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if log, ok := c.w.(*timedLines); ok {
+		return log.err
+	}
+	return nil
+}
+
 type timedLines struct {
 	w      io.Writer
 	inLine bool
+	err    error
 }
 
 func (t *timedLines) Write(p []byte) (int, error) {
@@ -55,6 +67,7 @@ func (t *timedLines) Write(p []byte) (int, error) {
 		t.inLine = line[len(line)-1] != '\n'
 	}
 	if _, err := t.w.Write(text); err != nil {
+		t.err = cmp.Or(t.err, err)
 		return 0, err
 	}
 	return len(p), nil
