@@ -92,7 +92,7 @@ func findSum(lines []byte, name string) (string, bool) {
 	only, count := "", 0
 	byLength := map[int]string{32: "md5", 40: "sha1", 56: "sha224", 64: "sha256", 96: "sha384", 128: "sha512"}
 	for s.Scan() {
-		line := strings.TrimSpace(s.Text())
+		line := strings.TrimSpace(strings.TrimPrefix(s.Text(), "\ufeff"))
 		if line == "" || line[0] == '#' {
 			continue
 		}

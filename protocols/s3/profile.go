@@ -141,7 +141,7 @@ func readProfile(r io.Reader, settings map[string]string, section string) (found
 	lines := bufio.NewScanner(r)
 	in := false
 	for lines.Scan() {
-		line := lines.Text()
+		line := strings.TrimPrefix(lines.Text(), "\ufeff")
 		if header, ok := strings.CutPrefix(line, "["); ok {
 			header, _, _ = strings.Cut(header, "]")
 			in = strings.Join(strings.Fields(header), " ") == section

@@ -39,6 +39,7 @@ func TestRequestsAreSignedWithTheKeyOfTheUser(t *testing.T) {
 	}
 	keys := file("credentials", "# keys\n[default]\naws_access_key_id = "+keyID+"\naws_secret_access_key = "+secret+
 		"\n[other]\naws_access_key_id=AKIDOTHER\naws_secret_access_key=x\n[token]\naws_access_key_id="+keyID+"\naws_secret_access_key="+secret+"\naws_session_token=abc\n")
+	marked := file("marked", "\ufeff[default]\naws_access_key_id="+keyID+"\naws_secret_access_key="+secret+"\n")
 	config := file("config", "[default]\nregion = us-east-1\ns3 =\n  aws_access_key_id = nested\n[profile work]\nrole_arn = arn:x\n[profile  far]\nregion=eu-west-1\n")
 	s := (&store{tree: tree(), private: true}).start(t)
 	for name, tt := range map[string]struct {
@@ -53,6 +54,7 @@ func TestRequestsAreSignedWithTheKeyOfTheUser(t *testing.T) {
 		"a session":            {vars: []string{"AWS_ACCESS_KEY_ID", keyID, "AWS_SECRET_ACCESS_KEY", secret, "AWS_SESSION_TOKEN", "a/b="}},
 		"variables first":      {vars: []string{"AWS_SHARED_CREDENTIALS_FILE", keys, "AWS_PROFILE", "other", "AWS_ACCESS_KEY_ID", keyID, "AWS_SECRET_ACCESS_KEY", secret}},
 		"the default profile":  {vars: []string{"AWS_SHARED_CREDENTIALS_FILE", keys, "AWS_CONFIG_FILE", config}},
+		"a byte order mark":    {vars: []string{"AWS_SHARED_CREDENTIALS_FILE", marked}},
 		"another profile":      {vars: []string{"AWS_SHARED_CREDENTIALS_FILE", keys, "AWS_PROFILE", "other"}, code: fetch.ErrAuth},
 		"a profile with token": {vars: []string{"AWS_SHARED_CREDENTIALS_FILE", keys, "AWS_PROFILE", "token"}},
 		"a profile elsewhere":  {vars: []string{"AWS_CONFIG_FILE", config, "AWS_PROFILE", "work"}, code: fetch.ErrAuth, hint: "export-credentials"},

@@ -68,7 +68,7 @@ func read(r io.Reader) (map[string]host, error) {
 	lines := bufio.NewScanner(io.LimitReader(r, maxFile))
 	lines.Buffer(nil, maxLine)
 	for lines.Scan() && len(hosts) < maxHosts {
-		fields := strings.Fields(lines.Text())
+		fields := strings.Fields(strings.TrimPrefix(lines.Text(), "\ufeff"))
 		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
 			continue
 		}

@@ -157,6 +157,19 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+func TestByteOrderMarkIsSkipped(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hsts")
+	text := fmt.Sprintf("\ufeffh.example\t0\t0\t%d\t600\n", time.Now().Unix()-1)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var s Store
+	if err := s.Load(path); err != nil || !s.Has("h.example") {
+		t.Errorf("%v, %v", s.hosts, err)
+	}
+}
+
 func TestOtherFilesAreNotReplaced(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "page")

@@ -17,7 +17,7 @@ func FirstLine(name string) (string, error) {
 	if err == io.EOF {
 		err = nil
 	}
-	return line, err
+	return strings.TrimPrefix(line, "\ufeff"), err // editors on Windows write a mark
 }
 
 // maxInputLine limits the length of an input line, in bytes.

@@ -111,7 +111,7 @@ func (p *parser) file(r io.Reader, hosts [][]string, depth int) error {
 		if p.remaining -= len(lines.Bytes()) + 1; p.remaining < 0 {
 			return fmt.Errorf("more than %d bytes", maxSize)
 		}
-		keyword, args, err := split(lines.Text())
+		keyword, args, err := split(strings.TrimPrefix(lines.Text(), "\ufeff"))
 		if keyword == "pubkeyacceptedkeytypes" { // its name before OpenSSH 8.5
 			keyword = "pubkeyacceptedalgorithms"
 		}

@@ -57,6 +57,23 @@ func TestLookup(t *testing.T) {
 	}
 }
 
+func TestByteOrderMarkIsSkipped(t *testing.T) {
+	t.Parallel()
+	included := filepath.Join(t.TempDir(), "included")
+	if err := os.WriteFile(included, []byte("\ufeffHost far\nPort 2222\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Parse(strings.NewReader("\ufeffHost work\nUser joe\nHost *\nInclude "+included+"\n"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]Host{"work": {User: "joe"}, "far": {Port: 2222}, "other": {}} {
+		if got := c.Lookup(host); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, want %+v", host, got, want)
+		}
+	}
+}
+
 func TestLookupOfKeysAndAlgorithms(t *testing.T) {
 	t.Parallel()
 	c, err := Parse(strings.NewReader(`
