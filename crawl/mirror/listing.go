@@ -34,12 +34,15 @@ func (m *mirror) list(ctx context.Context, p *crawl.Page, v *visitResult) error 
 // members reports the members of a listing to the crawl. For Options.Delete, it records that they
 // exist and whether the listing is complete.
 func (m *mirror) members(ctx context.Context, p *crawl.Page, resp *fetch.Response) error {
-	empty, unread := true, ""
+	empty, unread, missing := true, "", ""
 	for e, err := range resp.Entries {
 		if err != nil {
 			return err
 		}
 		empty = empty && e.Rel == "parent"
+		if e.Rel == "item" && e.URL.IsZero() && missing == "" {
+			missing = fetch.Printable(e.Name)
+		}
 		switch {
 		case unread != "":
 		case e.Kind == fetch.EntryError:
@@ -68,10 +71,15 @@ func (m *mirror) members(ctx context.Context, p *crawl.Page, resp *fetch.Respons
 			return err
 		}
 	}
-	if resp.Pattern {
-		return nil // other members may exist
+	var err error
+	if !resp.Pattern { // else other members may exist
+		err = m.recordListing(resp.URL, empty, unread)
 	}
-	return m.recordListing(resp.URL, empty, unread)
+	if missing != "" && err == nil {
+		err = &fetch.Error{Op: "list", URL: resp.URL.Redacted(), Code: fetch.ErrNotRetrievable,
+			Err: fmt.Errorf("a member of the directory cannot be retrieved: %.200s", missing)}
+	}
+	return err
 }
 
 // recordListing records a listing that was received. Unread is the reason why it may lack members, or
