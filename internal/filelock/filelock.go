@@ -4,6 +4,7 @@ package filelock
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -26,17 +27,35 @@ func Unlock(f File) { unlock(f) }
 const patience = 5 * time.Second
 
 // Guard waits for the lock of the processes that change the file at path, and returns a function that
-// releases it. The lock is that of a file beside it, whose name ends with ".lock", because the file itself
-// may be replaced. After five seconds, or if no lock can be had, Guard returns without one.
+// releases it. The lock is that of a hidden empty file beside it, because the file itself may be replaced.
+// It is removed with the lock. After five seconds, or if no lock can be had, Guard returns without one.
 func Guard(path string) (unlock func()) {
-	f, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return func() {}
-	}
+	dir, base := filepath.Split(path)
+	name := dir + "." + base + ".lock"
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if err := Try(f); err == nil || errors.Is(err, errors.ErrUnsupported) {
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
 			break
 		}
+		if err = Try(f); err == nil && isAt(f, name) || errors.Is(err, errors.ErrUnsupported) {
+			return func() {
+				if info, err := f.Stat(); err == nil && info.Size() == 0 { // else it is another's
+					os.Remove(name) // fails on Windows, as long as the file is open
+				}
+				f.Close()
+			}
+		}
+		f.Close()
 	}
-	return func() { f.Close() }
+	return func() {}
+}
+
+// isAt reports whether f was not removed by the process that held the lock before.
+func isAt(f *os.File, name string) bool {
+	opened, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	now, err := os.Lstat(name)
+	return err == nil && os.SameFile(opened, now)
 }
