@@ -40,7 +40,7 @@ func saveCookies(c *flags.Cookies, jar *cookies.Jar) error {
 	case c.Save != "":
 		return failure.File(jar.Save(c.Save, c.Session))
 	case c.Both != "" && jar.Changed():
-		return failure.File(jar.Save(c.Both, c.Session))
+		return failure.File(jar.Update(c.Both, c.Session))
 	}
 	return nil
 }

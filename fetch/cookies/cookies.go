@@ -35,6 +35,7 @@ type Jar struct {
 	count        int
 	lastSequence int64 // number of cookies created
 	changed      bool
+	removed      []*cookie // expired ones that replaced cookies of a file
 	now          func() time.Time
 }
 
@@ -45,6 +46,7 @@ type cookie struct {
 	secure, httpOnly bool
 	expires          time.Time // zero for the end of the session
 	kept             bool      // a file has it, so that it outlives the session
+	received         bool      // a server set it, not a file
 	sequence         int64
 }
 
@@ -57,6 +59,7 @@ func (j *Jar) SetCookies(u *url.URL, cookies []*http.Cookie) {
 	defer j.mu.Unlock()
 	for _, c := range cookies {
 		if accepted, ok := j.accept(u, c); ok {
+			accepted.received = true
 			j.put(accepted)
 		}
 	}
@@ -185,6 +188,9 @@ func (j *Jar) put(c *cookie) {
 	})
 	if j.expired(c) {
 		if i >= 0 {
+			if list[i].kept {
+				j.removed = append(j.removed, c)
+			}
 			j.remove(key, i)
 		}
 		return

@@ -137,23 +137,28 @@ func parse(line string) (*cookie, error) {
 // Write writes the cookies in the format of Read, oldest first. If session is false, it omits session
 // cookies, except those that Read has found.
 func (j *Jar) Write(w io.Writer, session bool) error {
-	j.mu.Lock()
-	var all []*cookie
-	for _, list := range j.sites {
-		for _, c := range list {
-			if !j.expired(c) && (session || c.kept || !c.expires.IsZero()) {
-				all = append(all, c)
-			}
-		}
-	}
-	j.mu.Unlock() // cookies are immutable
-	slices.SortFunc(all, func(a, b *cookie) int { return cmp.Compare(a.sequence, b.sequence) })
+	all := j.oldestFirst(func(c *cookie) bool { return session || c.kept || !c.expires.IsZero() })
 	out := bufio.NewWriter(w)
 	out.WriteString("# Netscape HTTP Cookie File\n")
 	for _, c := range all {
 		out.WriteString(c.line())
 	}
 	return out.Flush()
+}
+
+// oldestFirst returns the cookies to keep that have not expired.
+func (j *Jar) oldestFirst(keep func(*cookie) bool) (all []*cookie) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, list := range j.sites {
+		for _, c := range list {
+			if !j.expired(c) && keep(c) {
+				all = append(all, c)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b *cookie) int { return cmp.Compare(a.sequence, b.sequence) })
+	return all // stored cookies are immutable
 }
 
 func (c *cookie) line() string {
@@ -200,8 +205,8 @@ func (j *Jar) Changed() bool {
 	return j.changed
 }
 
-// Save is Write to the file at path, which only its owner may read. It replaces the file atomically;
-// concurrent changes by another process are lost.
+// Save is Write to the file at path, which only its owner may read. It replaces the file atomically, also
+// if another process has changed it. See Update.
 func (j *Jar) Save(path string, session bool) error {
 	return atomicfile.Replace(path, 0o600, func(w io.Writer) error {
 		j.mu.Lock()

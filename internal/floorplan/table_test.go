@@ -79,7 +79,7 @@ var layers = []layer{
 	// fetch.Env instead. Drivers that need the code of others have their own row.
 	{"protocols", []row{
 		{packages: "fetch/message", imports: []string{"internal/charref"}, modules: []string{"golang.org/x/net/html", "golang.org/x/text"}},
-		{packages: "fetch/cookies", imports: []string{"internal/atomicfile"}, modules: []string{"golang.org/x/net/publicsuffix"}},
+		{packages: "fetch/cookies", imports: []string{"internal/atomicfile", "internal/filelock"}, modules: []string{"golang.org/x/net/publicsuffix"}},
 		{packages: "internal/mailbox", imports: []string{"fetch/message"}, modules: []string{"go.etcd.io/bbolt"}},
 		{packages: "protocols/internal/mailsession", imports: append(kits[:len(kits):len(kits)], "fetch/message")},
 		{packages: "protocols/internal/httphead", imports: kits, modules: []string{"golang.org/x/net/http/httpguts"}},
