@@ -27,7 +27,12 @@ func (m *mirror) originalOf(v memo) string {
 		return ""
 	}
 	name := v.Path + backup
-	if info, err := m.d.Root.Lstat(name); err != nil || !info.Mode().IsRegular() {
+	info, err := m.d.Root.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	// A converted page has the time of its original, but not if a run without this state has replaced it.
+	if page, err := m.d.Root.Lstat(v.Path); err == nil && !page.ModTime().Equal(info.ModTime()) {
 		return ""
 	}
 	return name

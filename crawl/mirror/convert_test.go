@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/urlget/urlget/crawl/mirror"
@@ -47,6 +48,34 @@ func TestPagesAreConvertedOnce(t *testing.T) {
 				run(t, dir, site.URL+"/", opts)
 			}
 			compare(t, tt.name, files(t, dir), tt.want)
+		})
+	}
+}
+
+// TestOriginalsOfEarlierVersionsAreNotUsed retrieves a converted page again without the state that knows its
+// original.
+func TestOriginalsOfEarlierVersionsAreNotUsed(t *testing.T) {
+	t.Parallel()
+	for name, next := range map[string]mirror.Options{
+		"kept":    {Convert: true, Keep: true},
+		"updated": {Convert: true, Newer: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			texts := map[string]string{"/": `<a href="/a.html">old</a>`, "/a.html": "a"}
+			site, _ := pages(t, texts)
+			dir := t.TempDir()
+			opts := noHost()
+			opts.Newer, opts.Convert, opts.Originals = false, true, true
+			run(t, dir, site.URL+"/", opts)
+			texts["/"] = `<a href="/a.html">a new</a>`
+			opts.Convert, opts.Originals = false, false
+			run(t, dir, site.URL+"/", opts)
+			opts.Convert, opts.Keep, opts.Newer = next.Convert, next.Keep, next.Newer
+			run(t, dir, site.URL+"/", opts)
+			if got := files(t, dir)["index.html"]; !strings.HasSuffix(got, ">a new</a>") {
+				t.Errorf("the page is %q", got)
+			}
 		})
 	}
 }
