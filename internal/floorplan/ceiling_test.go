@@ -18,7 +18,7 @@ type ceiling struct{ lines, names int }
 // ceilings are the sizes of the rooms when they were last made smaller, rounded up. A commit that raises
 // one says why. A folder belongs to the longest matching room.
 var ceilings = map[string]ceiling{
-	"cmd/urlget":             {16080, 0},
+	"cmd/urlget":             {16100, 0},
 	"serve":                  {7150, 11},
 	"archive":                {10660, 69},
 	"crawl":                  {7900, 56},

@@ -12,6 +12,9 @@ import (
 
 // Check rejects flags that cannot be combined, by their rows in the table of o and by their values.
 func (o *Options) Check(table Table) error {
+	if err := o.checkEmpty(); err != nil {
+		return err
+	}
 	for f := range table.All() {
 		if err := o.checkRow(table, f); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"net/textproto"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -16,7 +17,7 @@ import (
 
 // CheckMisplaced rejects values that were intended for another flag.
 func (o *Options) CheckMisplaced() error {
-	if err := o.checkFiles(); err != nil {
+	if err := o.checkEmpty(); err != nil {
 		return err
 	}
 	switch d := o.Output.Document; {
@@ -131,11 +132,20 @@ func isURL(text string) bool {
 	return err == nil && u.IsAbs() && u.HasAuthority()
 }
 
-// checkFiles rejects flags with an empty file or directory name, because the user intended some file.
-func (o *Options) checkFiles() (err error) {
+// neverEmpty are flags that an empty value would turn off: content would not be verified, or requests would
+// take another way.
+var neverEmpty = []string{"bind-address", "checksum", "proxy", "range", "socks5"}
+
+// checkEmpty rejects flags with an empty value if the user intended some file, or one of neverEmpty.
+func (o *Options) checkEmpty() (err error) {
 	o.set.Visit(func(f *pflag.Flag) {
 		what, _ := pflag.UnquoteUsage(f)
-		if (what != "FILE" && what != "DIR") || f.Value.String() != "" || err != nil {
+		if slices.Contains(neverEmpty, f.Name) {
+			what = "value"
+		} else if what != "FILE" && what != "DIR" {
+			return
+		}
+		if f.Value.String() != "" || err != nil {
 			return
 		}
 		err = failure.Hinted(named(f)+" has an empty "+what, "check whether a shell variable is unset")
