@@ -32,6 +32,7 @@ type State struct {
 	sync    func() error  // Options.Sync; called before visits are recorded as complete
 	written time.Time     // time of the last write
 	cost    time.Duration // duration of the last write
+	later   *time.Timer   // calls writeLater, or nil
 
 	urls   table[*record]
 	shapes table[count]
@@ -182,6 +183,7 @@ func (s *State) Close() error {
 	defer s.mu.Unlock()
 	err := s.write()
 	s.stopReading()
+	s.stopLater()
 	return errors.Join(err, fileError(s.db.Close()))
 }
 
@@ -191,6 +193,7 @@ func (s *State) Remove() error {
 	defer s.mu.Unlock()
 	s.forgetChanges()
 	s.stopReading()
+	s.stopLater()
 	name := s.db.Path()
 	return fileError(errors.Join(s.db.Close(), os.Remove(name)))
 }
@@ -285,8 +288,28 @@ func (s *State) forgetChanges() {
 func (s *State) writeIfDue() error {
 	if n := s.pending(); n >= writeAfter || n > 0 && time.Since(s.written) >= max(writeEvery, 10*s.cost) {
 		return s.write()
+	} else if n > 0 && s.later == nil {
+		s.later = time.AfterFunc(max(writeEvery, 10*s.cost), s.writeLater)
 	}
 	return nil
+}
+
+func (s *State) stopLater() {
+	if s.later != nil {
+		s.later.Stop()
+		s.later = nil
+	}
+}
+
+// writeLater writes changes that no other change follows, for instance during a long transfer. If it fails,
+// they remain pending, and the next write reports the error.
+func (s *State) writeLater() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.later != nil {
+		s.later = nil
+		s.write()
+	}
 }
 
 // Continues reports whether the crawl is unfinished, so that the next Run resumes it. Otherwise the
