@@ -21,7 +21,7 @@ var ceilings = map[string]ceiling{
 	"cmd/urlget":             {16100, 0},
 	"serve":                  {7150, 11},
 	"archive":                {10660, 69},
-	"crawl":                  {7900, 56},
+	"crawl":                  {7920, 56},
 	"protocols":              {41215, 142},
 	"fetch":                  {23260, 289},
 	"fetch/driver":           {2250, 44},
