@@ -19,6 +19,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
+	"github.com/urlget/urlget/internal/responsehead"
 	"github.com/urlget/urlget/protocols/internal/httphead"
 )
 
@@ -241,7 +242,7 @@ func (x *http1Exchange) do() error {
 func (x *http1Exchange) readHead(ctx context.Context, req *http.Request) (*http.Response, error) {
 	r := x.lease.Conn.r
 	if p, _ := r.Peek(r.Buffered()); req.Method == http.MethodGet {
-		if n := readHead(p, &x.resp); n > 0 {
+		if n := responsehead.Read(p, &x.resp); n > 0 {
 			r.Discard(n)
 			x.resp.Request, x.resp.Body, x.body.left = req, http.NoBody, x.resp.ContentLength
 			return &x.resp, nil

@@ -5,6 +5,8 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+
+	"github.com/urlget/urlget/internal/responsehead"
 )
 
 // contentType returns the Content-Type of a response. Some servers send several values, of which browsers
@@ -49,5 +51,5 @@ func hasParametersOf(earlier, value string) bool {
 // isPlainType reports whether s is a media type without parameters, as most are.
 func isPlainType(s string) bool {
 	kind, sub, _ := strings.Cut(s, "/")
-	return isToken(kind) && isToken(sub)
+	return responsehead.IsToken(kind) && responsehead.IsToken(sub)
 }

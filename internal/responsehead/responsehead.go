@@ -1,4 +1,5 @@
-package http
+// Package responsehead reads the usual head of an HTTP response in place, with few allocations.
+package responsehead
 
 import (
 	"bytes"
@@ -8,10 +9,12 @@ import (
 	"strings"
 )
 
-// readHead parses the head of a response to GET in place, as [http.ReadResponse] does, and returns its
+const version11 = "HTTP/1.1 "
+
+// Read parses the head of a response to GET in place, as [http.ReadResponse] does, and returns its
 // length. It allocates one string for all fields. If it returns 0, the head is incomplete, or has something
 // that few have, such as another framing than by length; resp may then have changed.
-func readHead(p []byte, resp *http.Response) int {
+func Read(p []byte, resp *http.Response) int {
 	end := bytes.Index(p, []byte("\r\n\r\n"))
 	if end < len(version11)+3 {
 		return 0
@@ -34,7 +37,7 @@ func readHead(p []byte, resp *http.Response) int {
 	for i := range values {
 		line, rest, _ = strings.Cut(rest, "\r\n")
 		name, value, ok := strings.Cut(line, ":")
-		if !ok || !isToken(name) || !isFieldText(value) {
+		if !ok || !IsToken(name) || !isFieldText(value) {
 			return 0
 		}
 		name, value = textproto.CanonicalMIMEHeaderKey(name), textproto.TrimString(value)
@@ -65,8 +68,8 @@ func readHead(p []byte, resp *http.Response) int {
 	return end + 4
 }
 
-// isToken reports whether s can be a field name (RFC 9110, section 5.6.2). Some tokens are not accepted.
-func isToken(s string) bool {
+// IsToken reports whether s can be a field name (RFC 9110, section 5.6.2). Some tokens are not accepted.
+func IsToken(s string) bool {
 	for i := range len(s) {
 		c := s[i]
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' {

@@ -1,4 +1,4 @@
-package http
+package responsehead
 
 import (
 	"bufio"
@@ -44,7 +44,7 @@ func FuzzResponseHeads(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		var ours http.Response
-		n := readHead([]byte(text), &ours)
+		n := Read([]byte(text), &ours)
 		if n == 0 {
 			return
 		}
@@ -66,7 +66,7 @@ func FuzzResponseHeads(f *testing.F) {
 func TestHeadOfFileIsReadInPlace(t *testing.T) {
 	var resp http.Response
 	if n := testing.AllocsPerRun(100, func() {
-		if readHead([]byte(fileHead), &resp) != len(fileHead) {
+		if Read([]byte(fileHead), &resp) != len(fileHead) {
 			t.Fatal("it is left to net/http")
 		}
 	}); n > 5 {
