@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -162,13 +163,15 @@ type recording struct {
 	ended bool
 
 	mu    sync.Mutex
-	conns map[*Conn]int // connection numbers
+	conns []*Conn // in the order of their numbers
+	first [1]*Conn
 
 	read atomic.Int64 // bytes of content
 }
 
 func newRecording(x *Recording) *recording {
-	r := &recording{conns: make(map[*Conn]int)}
+	r := &recording{}
+	r.conns = r.first[:0]
 	r.Recording = Recording{
 		Lookup:   open2(r, x.Lookup),
 		Sent:     open2(r, x.Sent),
@@ -215,10 +218,10 @@ func open2[A, B any](r *recording, f func(A, B)) func(A, B) {
 func (r *recording) number(conn *Conn) (n int, fresh bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if n, ok := r.conns[conn]; ok {
-		return n, false
+	if i := slices.Index(r.conns, conn); i >= 0 {
+		return i + 1, false
 	}
-	r.conns[conn] = len(r.conns) + 1
+	r.conns = append(r.conns, conn)
 	return len(r.conns), true
 }
 

@@ -176,13 +176,13 @@ func (x *http1Exchange) conn() net.Conn {
 // send writes the request.
 func (x *http1Exchange) send() error {
 	ex, c := x.ex, x.lease.Conn
+	if x.rec != nil { // before Bind, which would record without a mask
+		x.rec.connected(httptrace.GotConnInfo{Conn: c.plain, Reused: x.lease.Reused})
+	}
 	x.lease.Bind(ex.ctx)
 	timeouts := x.driver.env.Timeouts()
 	c.plain.SetIdle(idleOfConn(timeouts)) // a body may have had another
 	c.plain.in.begin(ex.req.Relay)
-	if x.rec != nil {
-		x.rec.connected(httptrace.GotConnInfo{Conn: c.plain, Reused: x.lease.Reused})
-	}
 	if timeouts.Reply > 0 {
 		c.plain.SetDeadline(time.Now().Add(timeouts.Reply))
 	}

@@ -54,7 +54,7 @@ func (r *record) follow(req *http.Request, t *target) *http.Request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.target, r.request, r.end, r.done = t, req, nil, false
-	if r.exchange.Sent == nil {
+	if r.exchange.Sent == nil || req.Body == nil {
 		return req
 	}
 	out := req.WithContext(req.Context())
@@ -94,7 +94,12 @@ func (r *record) connected(info httptrace.GotConnInfo) {
 	r.head, r.shown, r.sent, r.end = nil, false, false, nil
 	conn := connOf(info.Conn)
 	m := &masker{from: r.target.passwordFrom, to: r.target.passwordTo}
-	number, end := conn.Record(r.ctx, fetch.Taps{Mask: m.mask, Received: r.received})
+	m.name = m.short[:0]
+	taps := fetch.Taps{Mask: m.mask}
+	if r.exchange.Line != nil {
+		taps.Received = r.received
+	}
+	number, end := conn.Record(r.ctx, taps)
 	r.conn = number
 	if s := conn.TLS(); s == nil || s.NegotiatedProtocol != "h2" && s.NegotiatedProtocol != "h3" {
 		r.end = end
@@ -104,7 +109,7 @@ func (r *record) connected(info httptrace.GotConnInfo) {
 func (r *record) received(p []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.done && r.exchange.Line != nil {
+	if !r.done {
 		r.head = append(r.head, p[:min(len(p), maxHeader-len(r.head))]...)
 	}
 }
@@ -268,10 +273,11 @@ type masker struct {
 
 	at     int    // bytes of the head so far
 	fields bool   // the request line has ended
-	name   []byte // of the field, as far as received
-	value  bool   // the name is complete
-	secret bool   // the value is masked
-	body   bool   // the head has ended
+	name   []byte // of the field in lower case, as far as received
+	short  [24]byte
+	value  bool // the name is complete
+	secret bool // the value is masked
+	body   bool // the head has ended
 }
 
 func (m *masker) mask(p []byte) []byte {
@@ -307,6 +313,8 @@ func (m *masker) next(c byte) bool {
 		return c != ' '
 	case c == ':':
 		m.value, m.secret = true, fetch.IsSecretField(string(m.name))
+	case 'A' <= c && c <= 'Z':
+		m.name = append(m.name, c+'a'-'A')
 	default:
 		m.name = append(m.name, c)
 	}
