@@ -14,6 +14,7 @@ import (
 	"iter"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -85,12 +86,13 @@ func (c *Capture) Record(ctx context.Context, req *fetch.Request) *fetch.Recordi
 	_, password := req.URL.Password()
 	foreign := fetch.Foreign(ctx)
 	r := &recording{
-		Capture: c, begin: now, req: req, target: record.Target(req.URL), peers: make(map[int]peer),
+		Capture: c, begin: now, req: req, target: record.Target(req.URL),
 		login: password || needsLogin(ctx, req) && !foreign, foreign: foreign, proxied: fetch.Proxied(ctx),
 	}
-	x := &fetch.Recording{Lookup: r.addLookup, Peer: r.peer, End: r.end}
+	r.peers, r.http, r.claimed = r.usual.peers[:0], r.usual.http[:0], r.usual.claimed[:0]
+	x := &r.functions
+	x.Lookup, x.Peer, x.End = r.addLookup, r.peer, r.end
 	if httprecord.InScheme(req.URL.Scheme()) {
-		r.http = make(messages)
 		x.Sent, x.Received = r.sentHTTP, r.receivedHTTP
 		x.Response = func(resp *fetch.Response) {
 			r.mu.Lock()
@@ -141,7 +143,7 @@ func needsLogin(ctx context.Context, req *fetch.Request) bool {
 func (c *Capture) Add(u uri.URI, at time.Time, m *fetch.Meta, content io.Reader) (revisit bool, err error) {
 	r := &recording{
 		Capture: c, begin: at, added: true, req: &fetch.Request{URL: u}, target: record.Target(u),
-		peers: make(map[int]peer), transfer: transfer{conversation: &conversation{}, content: c.w.NewSpool()},
+		transfer: transfer{conversation: &conversation{}, content: c.w.NewSpool()},
 	}
 	if _, err := io.Copy(r.content, content); err != nil {
 		r.content.Close()
@@ -161,21 +163,27 @@ type recording struct {
 	// login is set if the request has or may have a login of the user or of its URL. For foreign and
 	// proxied, see package fetch.
 	login, foreign, proxied bool
+	functions               fetch.Recording
 
 	mu      sync.Mutex // protects the fields below
-	peers   map[int]peer
+	peers   []peer
 	addrs   []netip.Addr   // addresses of the URL's host, if it was looked up
-	http    messages       // nil for other schemes, which use transfer
+	http    messages       // other schemes use transfer
 	from    *fetch.Capture // of the archive that the response comes from; nil if it comes from a server
 	revisit bool           // the content was already known
 	variant *fetch.Variant // of the next request of HTTP
 	claimed []string       // digests of payloads claimed for this exchange until its records are written
 	transfer
+	usual struct { // what most exchanges need, in the same allocation
+		peers   [1]peer
+		http    [1]*message
+		claimed [1]string
+	}
 }
 
 // A transfer holds the data of an exchange over other protocols than HTTP.
 type transfer struct {
-	conversation *conversation
+	conversation *conversation // nil for HTTP
 	resp         *fetch.Response
 	stored       *record.Response
 	parse        func(io.Reader) iter.Seq2[fetch.Entry, error]
@@ -185,15 +193,30 @@ type transfer struct {
 
 // A peer is the remote end of a connection.
 type peer struct {
+	conn  int
 	addr  net.Addr
+	ip    string // "" if unknown
 	state *tls.ConnectionState
+}
+
+// peerOf returns the peer of a connection, or the zero value if it is unknown.
+func (r *recording) peerOf(conn int) peer {
+	for _, p := range r.peers {
+		if p.conn == conn {
+			return p
+		}
+	}
+	return peer{}
 }
 
 func (r *recording) peer(conn int, addr net.Addr, state *tls.ConnectionState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.peers) < maxConns || r.peers[conn].addr != nil {
-		r.peers[conn] = peer{addr, state}
+	p := peer{conn, addr, ipOf(addr), state}
+	if i := slices.IndexFunc(r.peers, func(p peer) bool { return p.conn == conn }); i >= 0 {
+		r.peers[i] = p
+	} else if len(r.peers) < maxConns {
+		r.peers = append(r.peers, p)
 	}
 	if r.conversation != nil {
 		text := addr.Network() + " " + addr.String()
@@ -254,7 +277,7 @@ func (r *recording) writeEntry(e fetch.Entry) {
 func (r *recording) end(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var drafts []*warc.Draft
+	drafts := make([]*warc.Draft, 0, 2) // of most exchanges
 	defer func() {
 		for _, d := range drafts {
 			d.Block.Close()
@@ -265,10 +288,10 @@ func (r *recording) end(err error) {
 	if host := r.dnsRecord(); host != nil {
 		drafts = append(drafts, host)
 	}
-	if r.http != nil {
-		pairs := r.httpRecords(err)
-		drafts = append(drafts, pairs...)
-		if f := record.NewFailure(err); f != nil && len(pairs) == 0 && r.from == nil && !r.cache {
+	if r.conversation == nil {
+		before := len(drafts)
+		drafts = r.httpRecords(drafts, err)
+		if f := record.NewFailure(err); f != nil && len(drafts) == before && r.from == nil && !r.cache {
 			drafts = append(drafts, r.exchange(&record.Exchange{Failure: f}))
 		}
 	} else if !r.cache || r.from == nil && !isLocal(err) {
@@ -290,7 +313,7 @@ func isLocal(err error) bool {
 }
 
 func (r *recording) archived(digest, id string) (archivedRecord, bool) {
-	e, known, claimed := r.seen.claim(digest, r.target, r.begin, id, r.claimed == nil)
+	e, known, claimed := r.seen.claim(digest, r.target, r.begin, id, len(r.claimed) == 0)
 	if claimed {
 		r.claimed = append(r.claimed, digest)
 	}
@@ -302,18 +325,30 @@ func (r *recording) header(kind, contentType string) warc.Header {
 }
 
 func (r *recording) addPeer(h *warc.Header, conn int, protocol string) {
-	p := r.peers[conn]
+	p := r.peerOf(conn)
 	if p.addr == nil {
 		return
 	}
-	if ap, err := netip.ParseAddrPort(p.addr.String()); err == nil {
-		h.Add("WARC-IP-Address", ap.Addr().Unmap().WithZone("").String())
-	}
+	h.Add("WARC-IP-Address", p.ip)
 	h.Add("WARC-Protocol", protocol)
 	if p.state != nil {
 		h.Add("WARC-Protocol", tlsProtocol(p.state))
 		h.Add("WARC-Cipher-Suite", tls.CipherSuiteName(p.state.CipherSuite))
 	}
+}
+
+// ipOf returns the IP address in the address of a peer, or "" if there is none.
+func ipOf(addr net.Addr) string {
+	var ip netip.AddrPort
+	if tcp, ok := addr.(*net.TCPAddr); ok {
+		ip = tcp.AddrPort()
+	} else {
+		ip, _ = netip.ParseAddrPort(addr.String())
+	}
+	if !ip.IsValid() {
+		return ""
+	}
+	return ip.Addr().Unmap().WithZone("").String()
 }
 
 func tlsProtocol(s *tls.ConnectionState) string {

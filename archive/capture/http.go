@@ -4,10 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"hash"
 	"io"
-	"maps"
 	"net/http"
 	"net/textproto"
 	"slices"
@@ -20,24 +17,32 @@ import (
 	"github.com/urlget/urlget/archive/internal/record"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/responsehead"
 )
 
 // maxHead limits the length of a response head that is parsed.
 const maxHead = 512 << 10
 
-// messages are the messages of an HTTP exchange, by connection. An exchange may need several
-// requests, for example a second one with credentials.
-type messages map[int][]*message
+// messages are the messages of an HTTP exchange. An exchange may need several requests, for example a
+// second one with credentials.
+type messages []*message
 
 type message struct {
+	conn              int
 	request, response *warc.Spool // response is nil until bytes are received
 	variant           *fetch.Variant
 
 	// Most bodies are not chunked. Their digest is computed while they are received.
-	head    []byte    // the part received so far, without informational responses; nil after its end
-	payload hash.Hash // nil if the body is chunked or the head is incomplete
-	size    int64     // bytes written to payload
-	version string    // that of the response if net/http does not read it as the client does, or ""
+	head    []byte         // the part received so far, without informational responses; nil after its end
+	payload *digest.Hasher // nil if the body is chunked or the head is incomplete
+	size    int64          // bytes written to payload
+	version string         // that of the response if net/http does not read it as the client does, or ""
+	// usual is the response without its body. It has no status if its head was not read in place.
+	usual http.Response
+
+	// The records, in the same allocation.
+	sentRecord, receivedRecord warc.Draft
+	index                      warc.IndexEntry
 }
 
 func (m *message) receive(w *warc.Writer, p []byte) {
@@ -68,10 +73,14 @@ func (m *message) receive(w *warc.Writer, p []byte) {
 			m.head = head
 			return
 		}
-		coded := hasTransferEncoding(head[:end])
-		m.version = otherVersion(head, coded)
+		coded := false
+		if responsehead.Read(head[:end], &m.usual) == 0 {
+			m.usual = http.Response{}
+			coded = hasTransferEncoding(head[:end])
+			m.version = otherVersion(head, coded)
+		}
 		if !coded {
-			m.payload = sha256.New()
+			m.payload = digest.NewHasher()
 		}
 		p, m.head = head[end:], nil
 	}
@@ -130,6 +139,9 @@ func (m *message) protocol(resp *http.Response) string {
 	case "HTTP/1.0", "ICY":
 		return "http/1.0"
 	case "HTTP/1.1":
+		return "http/1.1"
+	}
+	if resp.Proto == "HTTP/1.1" {
 		return "http/1.1"
 	}
 	return strings.ToLower(resp.Proto)
@@ -192,24 +204,36 @@ func headEnd(b []byte, from int) int {
 	}
 }
 
-func (m messages) close() {
-	for _, list := range m {
-		for _, msg := range list {
-			msg.request.Close()
-			msg.response.Close()
+func (list messages) close() {
+	for _, m := range list {
+		m.request.Close()
+		m.response.Close()
+		if m.payload != nil {
+			m.payload.Free()
+			m.payload = nil
 		}
 	}
+}
+
+// last returns the last message on a connection, or nil if there is none.
+func (list messages) last(conn int) *message {
+	for _, m := range slices.Backward(list) {
+		if m.conn == conn {
+			return m
+		}
+	}
+	return nil
 }
 
 func (r *recording) sentHTTP(conn int, p []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := r.http[conn]
-	if len(list) == 0 || list[len(list)-1].response != nil && beginsRequest(p) {
-		list = append(list, &message{request: r.w.NewSpool(), variant: r.variant})
-		r.http[conn] = list
+	m := r.http.last(conn)
+	if m == nil || m.response != nil && beginsRequest(p) {
+		m = &message{conn: conn, request: r.w.NewSpool(), variant: r.variant}
+		r.http = append(r.http, m)
 	}
-	list[len(list)-1].request.Write(p)
+	m.request.Write(p)
 }
 
 // beginsRequest reports whether p, sent after the response has started, is a new request. Otherwise
@@ -225,52 +249,48 @@ func beginsRequest(p []byte) bool {
 func (r *recording) receivedHTTP(conn int, p []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := r.http[conn]
-	if len(list) == 0 {
-		return // no request was sent
+	if m := r.http.last(conn); m != nil { // otherwise no request was sent
+		m.receive(r.w, p)
 	}
-	list[len(list)-1].receive(r.w, p)
 }
 
-// httpRecords returns the records of an HTTP exchange: for each message a request record and a
-// response or revisit record.
-func (r *recording) httpRecords(err error) []*warc.Draft {
-	var list []*warc.Draft
+// httpRecords appends the records of an HTTP exchange to list: for each message a request record and a
+// response or revisit record, by connection.
+func (r *recording) httpRecords(list []*warc.Draft, err error) []*warc.Draft {
 	now := r.begin
 	defer func() { r.begin = now }()
-	for _, conn := range slices.Sorted(maps.Keys(r.http)) {
+	slices.SortStableFunc(r.http, func(a, b *message) int { return a.conn - b.conn })
+	for _, m := range r.http {
 		r.begin = now
-		if conn == 0 && r.cache { // without a connection, because it was replayed
+		switch {
+		case m.conn == 0 && r.cache: // without a connection, because it was replayed
 			continue
-		}
-		if conn == 0 && r.from != nil {
+		case m.response == nil: // a failure is recorded by end
+			continue
+		case m.conn == 0 && r.from != nil:
 			r.begin = r.from.Time
 		}
-		for _, m := range r.http[conn] {
-			if m.response == nil {
-				continue // a failure is recorded by end
+		if r.cache {
+			list = append(list, r.changes(m)...)
+			if m.forbidsStore() {
+				continue
 			}
-			if r.cache {
-				list = append(list, r.changes(m)...)
-				if m.forbidsStore() {
-					continue
-				}
-			}
-			answer, protocol := r.responseRecord(m, err)
-			if s := r.peers[conn].state; s != nil {
-				if name := s.NegotiatedProtocol; name == "h2" || name == "h3" {
-					protocol = name
-				}
-			}
-			r.addPeer(&answer.Header, conn, protocol)
-			if r.cache && answer.Index != nil && answer.Index.Status == http.StatusNotModified {
-				answer.Header.Add(record.CacheValidator, m.validator())
-			}
-			h := r.header(warc.Request, "application/http;msgtype=request")
-			h.Add("WARC-Concurrent-To", answer.Header.Get("WARC-Record-ID"))
-			r.addPeer(&h, conn, protocol)
-			list = append(list, answer, &warc.Draft{Header: h, Block: m.request})
 		}
+		answer, protocol := r.responseRecord(m, err)
+		if s := r.peerOf(m.conn).state; s != nil {
+			if name := s.NegotiatedProtocol; name == "h2" || name == "h3" {
+				protocol = name
+			}
+		}
+		r.addPeer(&answer.Header, m.conn, protocol)
+		if r.cache && answer.Index != nil && answer.Index.Status == http.StatusNotModified {
+			answer.Header.Add(record.CacheValidator, m.validator())
+		}
+		h := r.header(warc.Request, "application/http;msgtype=request")
+		h.Add("WARC-Concurrent-To", answer.Header.Get("WARC-Record-ID"))
+		r.addPeer(&h, m.conn, protocol)
+		m.sentRecord = warc.Draft{Header: h, Block: m.request}
+		list = append(list, answer, &m.sentRecord)
 	}
 	return list
 }
@@ -280,41 +300,46 @@ var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 32<<10
 const maxMethod = 64
 
 func (m *message) method() string {
-	begin := make([]byte, maxMethod)
-	n, _ := io.ReadFull(m.request.Reader(0), begin)
-	method, _, ok := strings.Cut(string(begin[:n]), " ")
-	if !ok {
+	var begin [maxMethod]byte
+	n, _ := m.request.ReadAt(begin[:], 0)
+	method, _, ok := bytes.Cut(begin[:n], []byte(" "))
+	if !ok || string(method) == http.MethodGet {
 		return http.MethodGet
 	}
-	return method
+	return string(method)
 }
 
 func (r *recording) responseRecord(m *message, err error) (d *warc.Draft, protocol string) {
-	d = &warc.Draft{Header: r.header(warc.Response, "application/http;msgtype=response"), Block: m.response}
+	d = &m.receivedRecord
+	d.Header, d.Block = r.header(warc.Response, "application/http;msgtype=response"), m.response
 	from := finalOffset(m.response)
 	if from > 0 {
 		d.Block = r.w.NewSpool()
 		io.Copy(d.Block, m.response.Reader(from))
 	}
 	method := m.method()
-	src := readers.Get().(*bufio.Reader)
-	src.Reset(m.reader(d.Block, 0))
-	defer func() {
-		src.Reset(nil)
-		readers.Put(src)
-	}()
-	resp, readErr := http.ReadResponse(src, &http.Request{Method: method})
-	if readErr != nil {
-		d.Header.Add("WARC-Truncated", truncationReason(err))
-		return d, ""
+	resp := &m.usual
+	if method != http.MethodGet || resp.StatusCode == 0 || m.size > resp.ContentLength {
+		src := readers.Get().(*bufio.Reader)
+		src.Reset(m.reader(d.Block, 0))
+		defer func() {
+			src.Reset(nil)
+			readers.Put(src)
+		}()
+		var readErr error
+		if resp, readErr = http.ReadResponse(src, &http.Request{Method: method}); readErr != nil {
+			d.Header.Add("WARC-Truncated", truncationReason(err))
+			return d, ""
+		}
+		defer resp.Body.Close()
 	}
-	defer resp.Body.Close()
 	protocol = m.protocol(resp)
 	sum, size, bodyErr := m.payload, m.size, error(nil)
 	toEnd := resp.ContentLength < 0 && len(resp.TransferEncoding) == 0
 	switch {
 	case sum == nil || resp.Body == http.NoBody || !toEnd && size > resp.ContentLength:
-		sum = sha256.New()
+		sum = digest.NewHasher()
+		defer sum.Free()
 		size, bodyErr = io.Copy(sum, resp.Body)
 	case !toEnd && size < resp.ContentLength:
 		bodyErr = io.ErrUnexpectedEOF
@@ -327,7 +352,7 @@ func (r *recording) responseRecord(m *message, err error) (d *warc.Draft, protoc
 			whole.Close()
 		}
 	}
-	payload := digest.SHA256(sum)
+	payload := sum.String()
 	if resp.StatusCode == http.StatusNotModified && m.validator() != "" {
 		payload = ""
 		r.seen.latest(r.target).makeUnmodified(&d.Header)
@@ -343,7 +368,8 @@ func (r *recording) responseRecord(m *message, err error) (d *warc.Draft, protoc
 	if d.Header.Type() == warc.Revisit {
 		mime = "warc/revisit"
 	}
-	d.Index = &warc.IndexEntry{Mime: mime, Status: resp.StatusCode, Digest: payload}
+	m.index = warc.IndexEntry{Mime: mime, Status: resp.StatusCode, Digest: payload}
+	d.Index = &m.index
 	if method != http.MethodGet {
 		d.Index.Method = method
 	}
@@ -369,8 +395,8 @@ func (r *recording) responseRecord(m *message, err error) (d *warc.Draft, protoc
 func finalOffset(s *warc.Spool) int64 {
 	from := int64(0)
 	for {
-		begin := make([]byte, 16)
-		n, _ := io.ReadFull(s.Reader(from), begin)
+		var begin [16]byte
+		n, _ := s.ReadAt(begin[:], from)
 		if !httprecord.IsInterim(begin[:n]) {
 			return from
 		}

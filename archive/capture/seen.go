@@ -22,21 +22,24 @@ const maxSeen = 1 << 20
 // Seen is the set of payloads that are already archived. It is safe for concurrent use. A nil *Seen
 // is empty.
 type Seen struct {
-	mu   sync.Mutex
-	list map[string]archivedRecord // by digest
-	urls map[string]string         // the digest of the latest complete content, by URL
+	mu       sync.Mutex
+	resolved sync.Cond                 // signalled when a claim is resolved
+	list     map[string]archivedRecord // by digest
+	urls     map[string]string         // the digest of the latest complete content, by URL
 }
 
 type archivedRecord struct {
 	url     string
 	date    time.Time
-	id      string        // "" if unknown
-	written chan struct{} // closed when the record is written or has failed; nil if it exists
+	id      string // "" if unknown
+	claimed bool   // the record is not yet written
 }
 
 // NewSeen returns an empty Seen.
 func NewSeen() *Seen {
-	return &Seen{list: make(map[string]archivedRecord), urls: make(map[string]string)}
+	s := &Seen{list: make(map[string]archivedRecord), urls: make(map[string]string)}
+	s.resolved.L = &s.mu
+	return s
 }
 
 var errFull = errors.New("enough")
@@ -133,18 +136,16 @@ func (s *Seen) claim(
 	for {
 		e, ok := s.list[digest]
 		switch {
-		case ok && e.written == nil:
+		case ok && !e.claimed:
 			s.setLatest(url, digest)
 			return e, true, false
 		case ok && !wait, !ok && len(s.list) >= maxSeen:
 			return archivedRecord{}, false, false
 		case !ok:
-			s.list[digest] = archivedRecord{url, date, id, make(chan struct{})}
+			s.list[digest] = archivedRecord{url, date, strings.Clone(id), true} // not the date in its memory
 			return archivedRecord{}, false, true
 		}
-		s.mu.Unlock()
-		<-e.written
-		s.mu.Lock()
+		s.resolved.Wait()
 	}
 }
 
@@ -152,9 +153,9 @@ func (s *Seen) claim(
 func (s *Seen) resolve(digest string, written bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.resolved.Broadcast()
 	e := s.list[digest]
-	close(e.written)
-	if e.written = nil; written {
+	if e.claimed = false; written {
 		s.list[digest] = e
 		s.setLatest(e.url, digest)
 	} else {
@@ -177,7 +178,7 @@ func (s *Seen) latest(url string) archivedRecord {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, ok := s.list[s.urls[url]]
-	if !ok || e.written != nil {
+	if !ok || e.claimed {
 		return archivedRecord{}
 	}
 	return e
@@ -241,6 +242,9 @@ func (r *recording) addLookup(host string, addrs []netip.Addr) {
 // dnsRecord returns a record of the addresses of the URL's host. It returns nil if the host was not
 // looked up for this exchange or all addresses are already recorded.
 func (r *recording) dnsRecord() *warc.Draft {
+	if len(r.addrs) == 0 {
+		return nil
+	}
 	host := r.req.URL.Host()
 	known := true
 	var text strings.Builder

@@ -15,9 +15,10 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// A Draft is a record to be written. If they are missing, Write adds the fields WARC-Record-ID,
-// WARC-Date, WARC-Block-Digest and Content-Length.
+// A Draft is a record to be written.
 type Draft struct {
+	// Write adds the fields WARC-Record-ID and WARC-Date, if they are missing. The record also gets
+	// WARC-Block-Digest, if it is missing, and Content-Length, which must be.
 	Header Header
 	Block  *Spool // nil if empty
 	// Index, if not nil, is the index entry of the record. Write sets its position, target and
@@ -109,7 +110,10 @@ func (d *Draft) appendHead(p []byte) []byte {
 		p = append(append(p, f.Name...), ": "...)
 		p = append(append(p, oneLine(f.Value)...), "\r\n"...)
 	}
-	return append(p, "\r\n"...)
+	if d.Block != nil && d.Header.Get("WARC-Block-Digest") == "" {
+		p = append(d.Block.sum.AppendTo(append(p, "WARC-Block-Digest: "...)), "\r\n"...)
+	}
+	return append(strconv.AppendInt(append(p, "Content-Length: "...), d.length(), 10), "\r\n\r\n"...)
 }
 
 func (d *Draft) write(w io.Writer) error {
@@ -136,19 +140,18 @@ func (d *Draft) write(w io.Writer) error {
 func complete(d *Draft) {
 	h := &d.Header
 	if h.Get("WARC-Record-ID") == "" {
-		h.addID()
+		h.Add("WARC-Record-ID", string(appendID(nil)))
 	}
 	if h.Get("WARC-Date") == "" {
 		h.AddTime("WARC-Date", time.Now())
 	}
-	length := int64(0)
-	if d.Block != nil {
-		length = d.Block.Len()
-		if h.Get("WARC-Block-Digest") == "" {
-			h.Add("WARC-Block-Digest", d.Block.Digest())
-		}
+}
+
+func (d *Draft) length() int64 {
+	if d.Block == nil {
+		return 0
 	}
-	h.Add("Content-Length", strconv.FormatInt(length, 10))
+	return d.Block.Len()
 }
 
 // oneLine replaces control characters in an untrusted value by spaces.

@@ -2,8 +2,6 @@ package warc
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"hash"
 	"io"
 	"os"
 	"sync"
@@ -24,7 +22,7 @@ type Spool struct {
 	file   *os.File
 	remove func() // removes the file
 	size   int64
-	sum    hash.Hash
+	sum    *digest.Hasher // nil after Close
 	err    error
 }
 
@@ -46,7 +44,7 @@ func (s *Spool) bytes() []byte {
 }
 
 // newSpool returns an empty Spool. dir is the directory of its temporary file.
-func newSpool(dir string) *Spool { return &Spool{dir: dir, sum: sha256.New()} }
+func newSpool(dir string) *Spool { return &Spool{dir: dir, sum: digest.NewHasher()} }
 
 // Write implements io.Writer.
 func (s *Spool) Write(p []byte) (int, error) {
@@ -78,8 +76,20 @@ func (s *Spool) Write(p []byte) (int, error) {
 // Len returns the length in bytes.
 func (s *Spool) Len() int64 { return s.size }
 
-// Digest returns the SHA-256 of the block in the format of WARC headers.
-func (s *Spool) Digest() string { return digest.SHA256(s.sum) }
+// Digest returns the SHA-256 of the block in the format of WARC headers. It must be called before Close.
+func (s *Spool) Digest() string { return s.sum.String() }
+
+// ReadAt implements io.ReaderAt.
+func (s *Spool) ReadAt(p []byte, offset int64) (int, error) {
+	if s.file != nil {
+		return s.file.ReadAt(p, offset)
+	}
+	n := copy(p, s.bytes()[min(offset, int64(len(s.bytes()))):])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
 
 // Reader returns a reader of the bytes from offset on. The Spool must not be written to while the
 // reader is in use.
@@ -110,9 +120,11 @@ func (s *Spool) Err() error { return s.err }
 
 // Close releases the memory and removes the temporary file.
 func (s *Spool) Close() error {
-	if s == nil {
+	if s == nil || s.sum == nil {
 		return nil
 	}
+	s.sum.Free()
+	s.sum = nil
 	s.releaseMemory()
 	if s.file == nil {
 		return nil

@@ -42,9 +42,10 @@ type Header []Field
 // NewHeader returns the header of a record of a type, such as Resource, with a new ID.
 func NewHeader(kind, contentType, target string, at time.Time) Header {
 	h := make(Header, 0, usualFields)
+	text := string(appendDate(appendID(make([]byte, 0, 2*idLength)), at)) // in one allocation
 	h.Add("WARC-Type", kind)
-	h.addID()
-	h.AddTime("WARC-Date", at)
+	h.Add("WARC-Record-ID", text[:idLength])
+	h.Add("WARC-Date", text[idLength:])
 	h.Add("WARC-Target-URI", target)
 	h.Add("Content-Type", contentType)
 	return h
@@ -132,8 +133,6 @@ func (h Header) Time(name string) time.Time { return parseDate(h.Get(name)) }
 // AddTime appends a field with a time in microseconds.
 func (h *Header) AddTime(name string, t time.Time) { h.Add(name, formatDate(t)) }
 
-func (h *Header) addID() { h.Add("WARC-Record-ID", "<"+newID()+">") }
-
 // parseDate parses a date in any precision of W3C's profile of ISO 8601, or with 14 digits, as some
 // writers and old indexes have it. Otherwise it returns the zero time.
 func parseDate(text string) time.Time {
@@ -147,7 +146,11 @@ func parseDate(text string) time.Time {
 	return time.Time{}
 }
 
-func formatDate(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
+const dateLayout = "2006-01-02T15:04:05.000000Z"
+
+func formatDate(t time.Time) string { return t.UTC().Format(dateLayout) }
+
+func appendDate(b []byte, t time.Time) []byte { return t.UTC().AppendFormat(b, dateLayout) }
 
 func (h Header) contentLength() (int64, error) {
 	text := h.Get("Content-Length")
@@ -166,16 +169,19 @@ func shorten(s string) string {
 	return s
 }
 
-func newID() string {
+const idLength = len("<urn:uuid:00000000-0000-4000-8000-000000000000>")
+
+// appendID appends a new value of WARC-Record-ID.
+func appendID(id []byte) []byte {
 	var b [16]byte
 	rand.Read(b[:]) // never fails
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	id := append(make([]byte, 0, 45), "urn:uuid:"...)
+	id = append(id, "<urn:uuid:"...)
 	for i, end := range []int{4, 6, 8, 10, 16} {
 		if i > 0 {
 			id = append(id, '-')
 		}
 		id = hex.AppendEncode(id, b[[]int{0, 4, 6, 8, 10}[i]:end])
 	}
-	return string(id)
+	return append(id, '>')
 }

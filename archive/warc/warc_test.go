@@ -312,6 +312,25 @@ func draft(t testing.TB, uri, content string) *Draft {
 		Index: &IndexEntry{Mime: "text/plain"}}
 }
 
+func TestSpoolIsReadAtAnyOffset(t *testing.T) {
+	t.Parallel()
+	for _, before := range []int{0, spoolMemory} { // in memory and in a file
+		s := spooled(t, strings.Repeat("x", before)+"pear")
+		for _, tt := range []struct {
+			offset int64
+			length int
+			want   string
+			err    error
+		}{{0, 4, "pear", nil}, {1, 2, "ea", nil}, {2, 4, "ar", io.EOF}, {4, 1, "", io.EOF}, {9, 1, "", io.EOF}} {
+			p := make([]byte, tt.length)
+			n, err := s.ReadAt(p, int64(before)+tt.offset)
+			if string(p[:n]) != tt.want || err != tt.err {
+				t.Errorf("%d bytes at %d after %d: %q, %v", tt.length, tt.offset, before, p[:n], err)
+			}
+		}
+	}
+}
+
 func create(t testing.TB, path string, o WriterOptions) *Writer {
 	t.Helper()
 	w, err := Create(path, o)

@@ -149,16 +149,15 @@ func (w *Writer) Write(list ...*Draft) error {
 		}
 	}
 	w.unsynced = true
-	offsets, err := w.writeRecords(b, list)
-	if w.err = err; err != nil {
-		return err
+	if w.err = w.writeRecords(b, list); w.err != nil {
+		return w.err
 	}
 	w.last = nil
 	if n := len(list); n > 0 {
 		w.last = list[n-1].Header
 	}
 	if w.index != nil {
-		w.err = w.indexRecords(list, offsets)
+		w.err = w.indexRecords(list, b.offsets)
 	}
 	return w.err
 }
@@ -166,7 +165,8 @@ func (w *Writer) Write(list ...*Draft) error {
 // A batch has the encoded short records of one Write. Long records are streamed and not part of it.
 type batch struct {
 	bytes.Buffer
-	ends []int // end of each record
+	ends    []int   // end of each record
+	offsets []int64 // of each record in the file, and the end of the last one
 }
 
 const maxPacking = 1 << 20
@@ -175,7 +175,7 @@ var batches = sync.Pool{New: func() any { return new(batch) }}
 
 func (b *batch) free() {
 	b.Reset()
-	if b.ends = b.ends[:0]; b.Cap() <= maxPacking {
+	if b.ends, b.offsets = b.ends[:0], b.offsets[:0]; b.Cap() <= maxPacking {
 		batches.Put(b)
 	}
 }
@@ -190,28 +190,27 @@ func (w *Writer) packAll(b *batch, list []*Draft) error {
 	return nil
 }
 
-// writeRecords appends the records of list to the file. It returns their offsets and the end of the
-// last one.
-func (w *Writer) writeRecords(b *batch, list []*Draft) (offsets []int64, err error) {
+func (w *Writer) writeRecords(b *batch, list []*Draft) error {
 	from, to := 0, 0 // short records that are not yet written
 	for i, d := range list {
-		offsets = append(offsets, w.size+int64(to-from))
+		b.offsets = append(b.offsets, w.size+int64(to-from))
 		if b.ends[i] > to {
 			to = b.ends[i]
 			continue
 		}
 		if err := w.append(b.Bytes()[from:to]); err != nil {
-			return nil, err
+			return err
 		}
 		from = to
 		if err := w.stream(d); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := w.append(b.Bytes()[from:to]); err != nil {
-		return nil, err
+		return err
 	}
-	return append(offsets, w.size), nil
+	b.offsets = append(b.offsets, w.size)
+	return nil
 }
 
 // Err returns the error that prevents further writes, or nil.

@@ -66,7 +66,7 @@ func TestWorkAllocatesLittle(t *testing.T) {
 		limit int
 	}{
 		{"a file of a list", func(int) []string { return []string{"-i", "-"} }, 60},
-		{"a recorded file", func(int) []string { return []string{"-i", "-", "--warc", "x"} }, 167},
+		{"a recorded file", func(int) []string { return []string{"-i", "-", "--warc", "x"} }, 93},
 		{"a page of a tree", func(n int) []string {
 			return []string{"-r", "-l", "inf", "-nH", fmt.Sprintf("%s/p/0?%d", site.URL, n-1)}
 		}, 105},

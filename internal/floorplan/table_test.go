@@ -117,7 +117,7 @@ var layers = []layer{
 		{packages: "archive/internal/record", imports: core},
 		{packages: "archive/warc", imports: []string{"archive/internal/*", "fetch/uri", "internal/filelock", "internal/unnamed"}, modules: []string{"github.com/klauspost/compress"}},
 		{packages: "archive/wacz", imports: []string{"archive/warc", "archive/internal/*"}},
-		{packages: "archive/capture", imports: append(core[:len(core):len(core)], "archive/warc", "archive/internal/*", "internal/bounded")},
+		{packages: "archive/capture", imports: append(core[:len(core):len(core)], "archive/warc", "archive/internal/*", "internal/bounded", "internal/responsehead")},
 	}},
 
 	{"files", []row{

@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"hash"
 	"strings"
+	"sync"
 )
 
 // A Digest is the value of WARC-Block-Digest or WARC-Payload-Digest.
@@ -48,8 +49,40 @@ func Parse(text string) (Digest, bool) {
 // SHA256 returns the SHA-256 that h has computed, as a header has it.
 func SHA256(h hash.Hash) string {
 	var b [sha256.Size]byte
-	return string(hex.AppendEncode([]byte("sha256:"), h.Sum(b[:0])))
+	return string(appendSHA256(make([]byte, 0, sha256Length), h.Sum(b[:0])))
 }
+
+const (
+	sha256Prefix = "sha256:"
+	sha256Length = len(sha256Prefix) + 2*sha256.Size
+)
+
+func appendSHA256(b, sum []byte) []byte { return hex.AppendEncode(append(b, sha256Prefix...), sum) }
+
+// A Hasher computes a SHA-256. It may not be used after Free, which lets others reuse it.
+type Hasher struct {
+	hash.Hash
+	sum []byte // empty
+}
+
+var hashers = sync.Pool{New: func() any {
+	return &Hasher{sha256.New(), make([]byte, 0, sha256.Size)}
+}}
+
+// NewHasher returns a Hasher of no bytes.
+func NewHasher() *Hasher { return hashers.Get().(*Hasher) }
+
+// Free resets the Hasher and makes it available to NewHasher.
+func (h *Hasher) Free() {
+	h.Reset()
+	hashers.Put(h)
+}
+
+// AppendTo appends the digest, as a header has it.
+func (h *Hasher) AppendTo(b []byte) []byte { return appendSHA256(b, h.Sum(h.sum)) }
+
+// String returns the digest, as a header has it.
+func (h *Hasher) String() string { return string(h.AppendTo(make([]byte, 0, sha256Length))) }
 
 // Hash returns a new hash of the algorithm, or nil if the algorithm is unknown.
 func (d Digest) Hash() hash.Hash {
