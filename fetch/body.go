@@ -213,11 +213,11 @@ func (b *guardedBody) WriteTo(w io.Writer) (int64, error) {
 		if b.max >= 0 && b.max-b.got < smallCopy { // most bodies, and the next byte is their end
 			buf := smallCopies.Get().(*[smallCopy]byte)
 			defer smallCopies.Put(buf)
-			return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, buf[:])
+			return b.copyTo(w, buf[:])
 		}
 		buf := largeCopies.Get().(*[largeCopy]byte)
 		defer largeCopies.Put(buf)
-		return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, buf[:])
+		return b.copyTo(w, buf[:])
 	}
 	b.out = splicingSink{sink: sink{w: w, body: b, start: b.got}}
 	sink := &b.out.sink
@@ -237,6 +237,29 @@ func (b *guardedBody) WriteTo(w io.Writer) (int64, error) {
 		return n, nil
 	}
 	return n, b.err
+}
+
+// copyTo is io.CopyBuffer without the methods WriteTo and ReadFrom.
+func (b *guardedBody) copyTo(w io.Writer, buf []byte) (written int64, err error) {
+	for {
+		n, err := b.Read(buf)
+		if n > 0 {
+			m, writeErr := w.Write(buf[:n])
+			written += int64(m)
+			if writeErr == nil && m < n {
+				writeErr = io.ErrShortWrite
+			}
+			if writeErr != nil {
+				return written, writeErr
+			}
+		}
+		if err == io.EOF {
+			return written, nil
+		}
+		if err != nil {
+			return written, err
+		}
+	}
 }
 
 func (b *guardedBody) tooMuch() error {

@@ -217,7 +217,13 @@ func (c *Client) prepare(req *Request, hops *hopCount, before *provenance) (*pre
 	} else {
 		given = uri.URI{}
 	}
-	p := &preparedRequest{req: req, original: req.URL, before: given, prov: c.provenance(req, hops, before)}
+	both := new(struct { // in one allocation
+		preparedRequest
+		provenance
+	})
+	p := &both.preparedRequest
+	*p = preparedRequest{req: req, original: req.URL, before: given, prov: &both.provenance}
+	c.setProvenance(p.prov, req, hops, before)
 	p.scheme, _ = c.registry.Lookup(req.URL.Scheme())
 	if err := c.policy.checkURL(p.prov, p.scheme); err != nil {
 		return nil, err

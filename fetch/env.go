@@ -149,7 +149,9 @@ func (e *env) Foreign(ctx context.Context) bool {
 
 // ForeignRequest implements Env.
 func (e *env) ForeignRequest(req *Request) bool {
-	return req.Anonymous || e.client.provenance(req, nil, nil).foreign
+	var p provenance
+	e.client.setProvenance(&p, req, nil, nil)
+	return req.Anonymous || p.foreign
 }
 
 // TLSConfig implements Env.

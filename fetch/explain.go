@@ -32,7 +32,8 @@ func (c *Client) Explain(req *Request) (*Explanation, error) {
 	p, err := c.prepare(req, &hopCount{max: c.maxHops()}, nil)
 	if CodeOf(err) == ErrPolicy {
 		x.Refused = asError(req.Op.String(), req.URL, err)
-		p = &preparedRequest{req: req, original: req.URL, prov: c.provenance(req, nil, nil)}
+		p = &preparedRequest{req: req, original: req.URL, prov: new(provenance)}
+		c.setProvenance(p.prov, req, nil, nil)
 		p.scheme, _ = c.registry.Lookup(req.URL.Scheme())
 	} else if err != nil {
 		return nil, asError(req.Op.String(), req.URL, err)

@@ -128,16 +128,17 @@ func provenanceOf(ctx context.Context) *provenance {
 	return &provenance{}
 }
 
-// provenance returns the provenance of req. Before is the provenance of the exchange that led to
+// setProvenance sets p to the provenance of req. Before is the provenance of the exchange that led to
 // req. If it is nil, the recorded place of the host of req.From is used.
-func (c *Client) provenance(req *Request, hops *hopCount, before *provenance) *provenance {
+func (c *Client) setProvenance(p *provenance, req *Request, hops *hopCount, before *provenance) {
 	if before == viaGateway {
-		return &provenance{url: req.URL, hops: hops, foreign: true}
+		*p = provenance{url: req.URL, hops: hops, foreign: true}
+		return
 	}
-	p := &provenance{url: req.URL, from: req.From, hops: hops, foreign: c.policy.Untrusted,
+	*p = provenance{url: req.URL, from: req.From, hops: hops, foreign: c.policy.Untrusted,
 		publicOnly: c.policy.Untrusted}
 	if p.untrusted = before == nil && c.policy.Untrusted; p.untrusted || req.From.IsZero() {
-		return p
+		return
 	}
 	s, _ := c.registry.Lookup(req.From.Scheme())
 	p.fromLocal = s.Local && !c.policy.Untrusted
@@ -162,7 +163,6 @@ func (c *Client) provenance(req *Request, hops *hopCount, before *provenance) *p
 		p.referrer = before.referrer
 	}
 	p.foreign = p.foreign || !p.referrer.IsZero() || before != nil && before.foreign
-	return p
 }
 
 // isPrivate reports whether u names a private address, or a host that was found only at private

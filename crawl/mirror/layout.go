@@ -313,10 +313,16 @@ func encode(b *strings.Builder, s string) {
 
 // escapeBytes encodes characters that file names cannot contain, but keeps percent signs.
 func escapeBytes(s string) string {
+	isEscaped := func(c rune) bool {
+		return c <= ' ' || c >= 0x7f || c == '\\' ||
+			runtime.GOOS == "windows" && strings.ContainsRune(`<>:"|?*`, c)
+	}
+	if !strings.ContainsFunc(s, isEscaped) {
+		return s
+	}
 	var b strings.Builder
 	for _, c := range []byte(s) {
-		if c <= ' ' || c >= 0x7f || c == '\\' ||
-			runtime.GOOS == "windows" && strings.IndexByte(`<>:"|?*`, c) >= 0 {
+		if isEscaped(rune(c)) {
 			fmt.Fprintf(&b, "%%%02X", c)
 		} else {
 			b.WriteByte(c)

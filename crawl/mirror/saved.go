@@ -199,10 +199,16 @@ func (m *mirror) follow(ctx context.Context, p *crawl.Page, v memo, name string,
 	return p.AddLinks(ctx, entries)
 }
 
+type received struct{ bytes.Reader }
+
+func (*received) Close() error { return nil }
+
 // openPage returns the content of a page, from its file if content is nil.
 func (m *mirror) openPage(p *crawl.Page, name string, content []byte) (io.ReadCloser, error) {
 	if content != nil {
-		return io.NopCloser(bytes.NewReader(content)), nil
+		page := new(received)
+		page.Reset(content)
+		return page, nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

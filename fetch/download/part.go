@@ -185,10 +185,10 @@ func (p *part) openOld() (file, error) {
 // errNoRecord, errEmpty or errLinked if it cannot be resumed. If there is no part, the error matches
 // fs.ErrNotExist.
 func openPart(dir directory, sync Sync, name string) (*part, *record, int64, error) {
-	p := &part{dir: dir, sync: sync, names: namesFor(name), recorded: time.Now()}
-	if dir.isAbsent(p.names.part) {
+	if dir.isAbsent(stemOf(name) + partSuffix) {
 		return nil, nil, 0, fs.ErrNotExist
 	}
+	p := &part{dir: dir, sync: sync, names: namesFor(name), recorded: time.Now()}
 	f, err := p.openOld()
 	if err != nil {
 		return nil, nil, 0, err

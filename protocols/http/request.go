@@ -157,11 +157,12 @@ const wantDigest = "sha-256=10, sha-512=5"
 
 // fields sets the header fields. The caller's replace our own.
 func (t *target) fields(d *opener, req *fetch.Request) error {
-	each := [...]string{d.env.Identity().UserAgent, accept(req.Accept), "identity"} // in one allocation
+	// In one allocation:
+	each := [...]string{d.env.Identity().UserAgent, accept(req.Accept), "identity", referer(req)}
 	h := http.Header{"User-Agent": each[0:1:1], "Accept": each[1:2:2], "Accept-Encoding": each[2:3:3]}
 	t.header = h
-	if r := referer(req); r != "" {
-		h.Set("Referer", r)
+	if each[3] != "" {
+		h["Referer"] = each[3:4:4]
 	}
 	t.condition(req)
 	if d.Compressed && !t.ranged {
