@@ -58,7 +58,8 @@ func (r Reply) String() string {
 	case text == "":
 		return strconv.Itoa(r.Code)
 	}
-	return strconv.Itoa(r.Code) + " " + text
+	var b [64]byte
+	return string(append(append(strconv.AppendInt(b[:0], int64(r.Code), 10), ' '), text...))
 }
 
 // A Kind is the kind of a Response.

@@ -69,8 +69,11 @@ func shorten(s string) string {
 
 // isDevice reports whether s is the name of a Windows device, regardless of its extension.
 func isDevice(s string) bool {
-	base, _, _ := strings.Cut(strings.ToUpper(s), ".")
-	base = strings.TrimRight(base, " ")
+	base, _, _ := strings.Cut(s, ".")
+	if base = strings.TrimRight(base, " "); len(base) > 2*len("CONOUT$") {
+		return false
+	}
+	base = strings.ToUpper(base)
 	switch base {
 	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
 		return true

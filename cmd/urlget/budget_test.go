@@ -65,11 +65,11 @@ func TestWorkAllocatesLittle(t *testing.T) {
 		args  func(n int) []string
 		limit int
 	}{
-		{"a file of a list", func(int) []string { return []string{"-i", "-"} }, 59},
-		{"a recorded file", func(int) []string { return []string{"-i", "-", "--warc", "x"} }, 92},
+		{"a file of a list", func(int) []string { return []string{"-i", "-"} }, 49},
+		{"a recorded file", func(int) []string { return []string{"-i", "-", "--warc", "x"} }, 82},
 		{"a page of a tree", func(n int) []string {
 			return []string{"-r", "-l", "inf", "-nH", fmt.Sprintf("%s/p/0?%d", site.URL, n-1)}
-		}, 90},
+		}, 88},
 	} {
 		t.Run(tt.unit, func(t *testing.T) {
 			t.Parallel()

@@ -46,7 +46,12 @@ type output struct {
 	writer io.Writer // nil for files
 }
 
-func (o *output) path(name string) string { return filepath.Join(o.dir, filepath.FromSlash(name)) }
+func (o *output) path(name string) string {
+	if name = filepath.FromSlash(name); o.dir == "." {
+		return filepath.Clean(name) // Join would copy it twice
+	}
+	return filepath.Join(o.dir, name)
+}
 
 // openOutput opens the destination of -O and -P: a directory, which is created if necessary, or a
 // file that cannot be replaced, such as a device.

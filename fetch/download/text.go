@@ -19,13 +19,16 @@ func (e Exists) String() string {
 	return "exists?"
 }
 
-// MarshalText implements [encoding.TextMarshaler]. It returns the same text as String.
-func (e Exists) MarshalText() ([]byte, error) {
+// AppendText implements [encoding.TextAppender]. It appends the same text as String returns.
+func (e Exists) AppendText(b []byte) ([]byte, error) {
 	if int(e) >= len(existsNames) {
-		return nil, fmt.Errorf("download: invalid value %d", e)
+		return b, fmt.Errorf("download: invalid value %d", e)
 	}
-	return []byte(e.String()), nil
+	return append(b, existsNames[e]...), nil
 }
+
+// MarshalText implements [encoding.TextMarshaler]. It returns the same text as String.
+func (e Exists) MarshalText() ([]byte, error) { return e.AppendText(nil) }
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (e *Exists) UnmarshalText(text []byte) error {

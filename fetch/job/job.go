@@ -288,7 +288,7 @@ func (j *Job) checkOutput() *FieldError {
 			return &FieldError{"output", err.Error()}
 		}
 	}
-	if _, err := j.Exists.MarshalText(); err != nil {
+	if _, err := j.Exists.AppendText(make([]byte, 0, 16)); err != nil {
 		return &FieldError{"exists", err.Error()}
 	}
 	if j.Checksum != "" {

@@ -32,8 +32,9 @@ func Lines(r io.Reader) iter.Seq2[Line, error] {
 		})
 		n := 1
 		for ; lines.Scan(); n++ {
-			text := withoutComment(strings.TrimPrefix(lines.Text(), "\ufeff"))
-			indented := strings.HasPrefix(lines.Text(), " ") || strings.HasPrefix(lines.Text(), "\t")
+			line := lines.Text()
+			text := withoutComment(strings.TrimPrefix(line, "\ufeff"))
+			indented := strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t")
 			if text != "" && !yield(Line{n, text, indented}, nil) {
 				return
 			}

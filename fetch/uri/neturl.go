@@ -31,7 +31,8 @@ func (u URI) NetURL() (*url.URL, error) {
 		n.Host = "[" + u.host + "]"
 	}
 	if u.port > 0 {
-		n.Host += ":" + strconv.Itoa(int(u.port))
+		var b [64]byte
+		n.Host = string(strconv.AppendUint(append(append(b[:0], n.Host...), ':'), uint64(u.port), 10))
 	}
 	if name, ok := u.User(); ok {
 		n.User = url.User(name)

@@ -14,7 +14,7 @@ import (
 // parameters. Other invalid values are returned as they are.
 func contentType(h http.Header) string {
 	text := strings.Join(h.Values("Content-Type"), ",")
-	if isPlainType(text) {
+	if isUsualType(text) {
 		return text
 	}
 	if _, _, err := mime.ParseMediaType(text); err == nil {
@@ -48,8 +48,14 @@ func hasParametersOf(earlier, value string) bool {
 	return parameters["charset"] != "" && strings.EqualFold(name, value)
 }
 
-// isPlainType reports whether s is a media type without parameters, as most are.
-func isPlainType(s string) bool {
-	kind, sub, _ := strings.Cut(s, "/")
-	return responsehead.IsToken(kind) && responsehead.IsToken(sub)
+// isUsualType reports whether s is a media type with at most one parameter, as most are. If it returns
+// false, s may be one, too.
+func isUsualType(s string) bool {
+	name, parameter, hasParameter := strings.Cut(s, ";")
+	kind, sub, _ := strings.Cut(name, "/")
+	if !responsehead.IsToken(kind) || !responsehead.IsToken(sub) {
+		return false
+	}
+	attribute, value, _ := strings.Cut(strings.TrimLeft(parameter, " "), "=")
+	return !hasParameter || responsehead.IsToken(attribute) && responsehead.IsToken(value)
 }
