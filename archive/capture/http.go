@@ -135,13 +135,10 @@ func (m *message) reader(s *warc.Spool, from int64) io.Reader {
 
 // protocol returns the version of a response for its record.
 func (m *message) protocol(resp *http.Response) string {
-	switch m.version {
-	case "HTTP/1.0", "ICY":
+	switch {
+	case m.version == "HTTP/1.0" || m.version == "ICY":
 		return "http/1.0"
-	case "HTTP/1.1":
-		return "http/1.1"
-	}
-	if resp.Proto == "HTTP/1.1" {
+	case m.version == "HTTP/1.1" || resp.Proto == "HTTP/1.1":
 		return "http/1.1"
 	}
 	return strings.ToLower(resp.Proto)
